@@ -1,0 +1,156 @@
+"""The end of an impact in closed form: straight slip to zero, then stick or the diverging ray.
+
+After the last step a lane either rests at its stopping point, or slips along a direction that hardly turns
+any more. What is left are at most three pieces:
+
+1. Slip that is `turn` short of its invariant direction relaxes to it. To first order this takes no normal
+   impulse and a tangential one c t, across the direction, that removes the transverse slip: c t.B t = r turn.
+   So the line has the derivative of the flow, which turns, and not that of a straight line.
+2. Along the line, to the stop or to zero slip.
+3. From zero slip, by stick or along the diverging ray, to the stop.
+
+On 2 and 3 k = dv/dp is constant, v linear and the work quadratic in the normal impulse, so every event is a
+formula. A lane that already stopped gets pieces of length zero, with the derivative of the stopping point.
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+
+from jimpact.hodograph import Lane, Slide, velocity
+from jimpact.numerics import divide, norm
+from jimpact.rays import Plane, diverging_ray, rates, slopes, solve_b, sticks
+from jimpact.restitution import Books, StopRule, book
+from jimpact.types import Flag, Scalar
+
+__all__ = ["End", "close"]
+
+LARGEST_TURN = 0.1  # rad: beyond this the first-order formula is not used
+
+
+class End(NamedTuple):
+    """The end of the impact, with what `info` needs to know about the way there."""
+
+    x: Scalar
+    y: Scalar
+    ix: Scalar
+    iy: Scalar
+    v: Scalar
+    friction_work: Scalar
+    books: Books
+    finished: Flag
+    error: Scalar  # estimate, relative to the normal impulse
+    reaches_zero: Flag
+    zero_at: Scalar  # normal impulse at zero slip, where reached
+    compressing_at_zero: Flag
+    stick: Flag
+
+
+class Glide(NamedTuple):
+    """A lane on a piece with constant k."""
+
+    v: Scalar
+    books: Books
+    stopped: Flag
+
+
+def close(lane: Lane, state: Slide, static: Scalar, rule: StopRule) -> End:
+    """Finish every lane in closed form."""
+    plane = lane.plane
+    x, y, v = velocity(lane, state)
+    slips = (x != 0) | (y != 0)
+    gx, gy = jnp.where(slips, x, 1), jnp.where(slips, y, 0)
+    sx, sy, r, push, turn = _relax(plane, gx, gy, state.resting)
+    ix, iy = state.ix - push * sy, state.iy + push * sx
+    v = v + push * (plane.dy * sx - plane.dx * sy)
+
+    g = rates(plane, sx, sy)[0]
+    length = jnp.where(slips, jnp.where(g < 0, r / jnp.where(g < 0, -g, 1), jnp.inf), 0)
+    k = plane.w - plane.mu * (plane.dx * sx + plane.dy * sy)
+    line, p1 = _glide(Glide(v, state.books, jnp.zeros_like(slips)), k, length, lane, rule)
+    ix, iy = ix - plane.mu * sx * p1, iy - plane.mu * sy * p1
+    # The friction work is that of the mean slip; what is pushed across slips by half its length.
+    friction = jnp.where(slips, -plane.mu * (r + 0.5 * g * p1) * p1 - 0.5 * jnp.abs(push * turn) * r, 0)
+
+    stick = sticks(plane, static)
+    reaches = ~line.stopped & jnp.isfinite(length)
+    # Slip is zero there: what round-off leaves over goes into the tangential impulse. (From a start at zero
+    # slip on to the diverging ray, the derivative is that of a start along the ray.)
+    settles = reaches & (stick | slips)
+    rest = state._replace(ix=ix, iy=iy, books=line.books)
+    gx, gy, _ = velocity(lane, rest)
+    cx, cy = solve_b(plane, -gx, -gy)
+    cx, cy = jnp.where(settles, cx, 0), jnp.where(settles, cy, 0)
+    v = line.v + plane.dx * cx + plane.dy * cy
+    gx, gy = jnp.where(settles, 0, gx), jnp.where(settles, 0, gy)
+
+    ux, uy = solve_b(plane, plane.dx, plane.dy)
+    qx, qy = diverging_ray(plane, ~stick)
+    tx, ty = jnp.where(stick, ux, plane.mu * qx), jnp.where(stick, uy, plane.mu * qy)
+    kappa = plane.w - plane.dx * tx - plane.dy * ty
+    last, p2 = _glide(line._replace(v=v), kappa, jnp.full_like(v, jnp.inf), lane, rule)
+    growth = jnp.where(stick, 0, rates(plane, qx, qy)[0])
+    gx, gy = gx + qx * growth * p2, gy + qy * growth * p2
+    friction = friction - jnp.where(stick, 0, 0.5 * plane.mu * growth * p2 * p2)
+
+    error = turn * turn * jnp.maximum(p1, jnp.abs(push))
+    return End(
+        gx,
+        gy,
+        ix + cx - tx * p2,
+        iy + cy - ty * p2,
+        last.v,
+        state.friction_work + friction,
+        last.books,
+        line.stopped | last.stopped,
+        jnp.where(slips, divide(error, last.books.impulse), 0),
+        reaches,
+        state.books.impulse + p1,
+        line.books.compressing,
+        stick,
+    )
+
+
+def _relax(
+    plane: Plane, x: Scalar, y: Scalar, resting: Flag
+) -> tuple[Scalar, Scalar, Scalar, Scalar, Scalar]:
+    """Invariant direction ahead, slip along it, tangential push across it, and the turn to it.
+
+    Resting lanes keep their direction: they have nowhere to go.
+    """
+    r0 = norm(x, y)
+    sx, sy = x / r0, y / r0
+    h, dh = rates(plane, sx, sy)[1], slopes(plane, sx, sy)[1]
+    ahead = jnp.where(resting, 0, divide(-h, dh, jnp.where(h == 0, 0, 1)))
+    turn = jnp.clip(ahead, -LARGEST_TURN, LARGEST_TURN)
+    sx, sy = sx * jnp.cos(turn) - sy * jnp.sin(turn), sy * jnp.cos(turn) + sx * jnp.sin(turn)
+    tBt, tBs = slopes(plane, sx, sy)[2:]
+    push = divide(r0 * jnp.sin(turn), tBt)
+    return sx, sy, r0 * jnp.cos(turn) + push * tBs, push, jnp.minimum(jnp.abs(ahead), 1)
+
+
+def _glide(at: Glide, k: Scalar, length: Scalar, lane: Lane, rule: StopRule) -> tuple[Glide, Scalar]:
+    """Go on with constant k for a normal impulse `length`, or to the stop; return also how far it went."""
+    v, books, done = at
+    to_rest = jnp.where(k == 0, jnp.inf, divide(-v, k))
+    ends = ~done & books.compressing & (k > 0) & (to_rest <= length)
+    first = jnp.where(ends, to_rest, 0)
+    books = book(books, first, 0.5 * v * first)._replace(compressing=books.compressing & ~ends)
+    v, left = jnp.where(ends, 0, v), length - first
+
+    missing = rule.target(books, lane.v0, lane.e) - rule.current(books, v)
+    to_stop = rule.distance(missing, v, k, books, lane.e)
+    to_fall = jnp.where(~books.compressing & (k < 0), to_rest, jnp.inf)
+    stop = ~done & ~books.compressing & (to_stop <= left) & (to_stop <= to_fall)
+    falls = ~done & ~stop & (to_fall < left)
+    second = jnp.where(stop, to_stop, jnp.where(falls, to_fall, left))
+    second = jnp.where(~done & jnp.isfinite(second), second, 0)
+    books = book(books, second, (v + 0.5 * k * second) * second)
+    v = jnp.where(falls, 0, v + k * second)
+
+    third = jnp.where(falls & jnp.isfinite(left), left - second, 0)
+    books = books._replace(
+        compressing=books.compressing | falls, compressions=books.compressions + jnp.where(falls, 1, 0)
+    )
+    books = book(books, third, 0.5 * k * third * third)
+    return Glide(v + k * third, books, done | stop), first + second + third

@@ -1,0 +1,238 @@
+"""Slip under Coulomb friction, step by step: the scan over power series.
+
+One step of a lane: expand the flow in a power series where the lane is, choose how far that series can be
+trusted, shorten the step to the first event inside it, move there, and book what happened. Steps are
+per lane and per step; nothing is ever rejected. All lanes take the same number of steps, and a lane that
+has nothing left to do takes steps of length zero.
+
+Events that end a step:
+
+* v = 0, rising: compression ends; v = 0, falling: a new compression begins (Baber 2011);
+* the stop rule is met: the lane rests there, and `closure` adds a piece of length zero, whose derivative is
+  that of the stopping point;
+* k = dv/dp changes sign. This happens only where mu |d| > w, and only at the two directions in which
+  mu d.s = w. Stopping there makes v monotone in every step, so no pair of zeros of v can hide in one.
+
+The last two are found before the first one: such a step does not move, but bounds the next one.
+
+Derivatives are exact because step lengths carry none (`stop_gradient`): the flow does not care how the
+clock is cut up. See docs/method.md.
+
+Everything here is in scaled units: w = 1 and v = -1 at the start.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.lax import stop_gradient
+
+from jimpact.numerics import divide, horner, norm, own_kernel, root_estimate, root_in, sqrt
+from jimpact.rays import Plane, rates
+from jimpact.restitution import Books, StopRule, book, open_books, switch
+from jimpact.series import Series, expand, friction_work, normal_work
+from jimpact.types import Flag, Scalar, Whole
+
+__all__ = ["Accuracy", "Lane", "Slide", "lane_of", "slide", "velocity"]
+
+NEWTON_STEPS = 5  # from the constant-k prediction, 4 reach round-off on 99.9 % of the steps
+LANDED = 4096  # x epsilon: a landing error within this is taken as landed
+OVERSHOOT = 1e-7  # relative: lands just past k = 0, so that the next step starts beyond it
+TRUST = 1e-4  # largest relative size of the last terms kept, when the tolerance would allow more
+WORK = 10  # x tolerance: error of the work admitted per step; its later terms shrink fast
+FAINT = 1e-2  # of the tolerance: slip that ends within this impulse has no way left to matter
+
+
+class Accuracy(NamedTuple):
+    """Order of the series, number of steps, and error admitted per step relative to the impulse."""
+
+    order: int
+    steps: int
+    tolerance: float
+
+
+class Slide(NamedTuple):
+    """Where a lane is."""
+
+    ix: Scalar  # tangential impulse so far
+    iy: Scalar
+    friction_work: Scalar
+    books: Books
+    resting: Flag  # nothing left to step through
+    bound: Scalar  # the next step goes no further (inf: no bound)
+    count: Whole  # steps taken
+    bounds: Scalar  # steps spent on finding that bound; after one, k keeps its sign; after two, v too
+
+
+class Lane(NamedTuple):
+    """What stays the same for a lane: plane, velocity before, restitution, and the rate of the clock."""
+
+    plane: Plane
+    x0: Scalar
+    y0: Scalar
+    v0: Scalar
+    e: Scalar
+    rate: Scalar
+
+
+def lane_of(plane: Plane, x0: Scalar, y0: Scalar, v0: Scalar, e: Scalar) -> Lane:
+    rate = plane.mu * (plane.bxx + plane.byy) + norm(plane.dx, plane.dy)
+    return Lane(plane, x0, y0, v0, e, stop_gradient(rate))
+
+
+def velocity(lane: Lane, state: Slide) -> tuple[Scalar, Scalar, Scalar]:
+    """Sliding and normal velocity: the one before plus inverse inertia x impulse."""
+    plane, p = lane.plane, state.books.impulse
+    x = lane.x0 + plane.dx * p + plane.bxx * state.ix + plane.bxy * state.iy
+    y = lane.y0 + plane.dy * p + plane.bxy * state.ix + plane.byy * state.iy
+    v = lane.v0 + plane.w * p + plane.dx * state.ix + plane.dy * state.iy
+    return x, y, v
+
+
+def slide(lane: Lane, rule: StopRule, accuracy: Accuracy) -> tuple[Slide, Slide]:
+    """Step all lanes to their end, or to where slip stops.
+
+    Returns where each lane is after the last step, and where it was before each step (leading axis).
+    """
+    zero = jnp.zeros_like(lane.v0)
+    at_zero = (lane.x0 == 0) & (lane.y0 == 0)
+    start = Slide(zero, zero, zero, open_books(zero), at_zero, jnp.full_like(zero, jnp.inf), jnp.zeros((), jnp.int32), zero)
+
+    def step(state: Slide, index: Scalar) -> tuple[Slide, Slide]:
+        def active(state: Slide) -> Slide:
+            return _step(lane, state, rule, accuracy, index >= 0)
+
+        return lax.cond(jnp.all(state.resting), lambda s: s, active, state), state
+
+    return lax.scan(jax.checkpoint(step), start, jnp.arange(accuracy.steps))
+
+
+def _step(lane: Lane, state: Slide, rule: StopRule, accuracy: Accuracy, go: Flag) -> Slide:
+    measure = lambda lane, state: _measure(lane, state, rule, accuracy)  # noqa: E731
+    move = lambda lane, state, length: _move(lane, state, length, accuracy)  # noqa: E731
+    length = own_kernel(go, measure, *stop_gradient((lane, state)))
+    moved = own_kernel(go, move, lane, state, jnp.maximum(length, 0))
+    p, ix, iy, work, friction = moved
+    after = state._replace(
+        ix=state.ix + ix,
+        iy=state.iy + iy,
+        friction_work=state.friction_work + friction,
+        books=book(state.books, p, work),
+    )
+    arrive = lambda lane, after: _arrive(lane, after, accuracy)  # noqa: E731
+    return _settle(lane, after, length, *own_kernel(go, arrive, lane, after), rule)
+
+
+def _series(lane: Lane, state: Slide, order: int) -> tuple[Series, Scalar]:
+    """Series where the lane is, in a clock of its own rate; a resting lane gets a harmless one."""
+    x, y, v = velocity(lane, state)
+    x, y = jnp.where(state.resting, 1, x), jnp.where(state.resting, 0, y)
+    unit = stop_gradient(1 / (lane.rate + norm(x, y) / _reference(state)))
+    return expand(lane.plane, x, y, v, unit, order), unit
+
+
+def _reference(state: Slide) -> Scalar:
+    """Size of the impulse: what is there, but at least the one that stops a frictionless approach."""
+    return jnp.maximum(state.books.impulse, 1)
+
+
+def _measure(lane: Lane, state: Slide, rule: StopRule, accuracy: Accuracy) -> Scalar:
+    """Length of the next step; if negative, do not move, but bound the next step by its size."""
+    series, unit = _series(lane, state, accuracy.order)
+    plane, books = lane.plane, state.books
+    X, Y, R, V = series.X, series.Y, series.R, series.V
+    work = normal_work(series, unit)
+    reach = jnp.minimum(_trusted(lane, state, series, work, unit, accuracy), state.bound)
+    target = rule.target(books, lane.v0, lane.e)
+    S = list(rule.watched(series.P, V, work))
+    S[0] = rule.current(books, V[0]) - target
+
+    turning = jnp.sign(X[0] * Y[1] - Y[0] * X[1])
+    k = plane.w - plane.mu * (plane.dx * X[0] + plane.dy * Y[0]) / R[0]
+    tx, ty = _next_flat(plane, turning, k < 0)
+    G = [turning * (tx * b - ty * a) for a, b in zip(X, Y, strict=True)]
+    flat = (state.bounds < 1) & (G[0] < 0) & (horner(G, reach) > 0)
+    flat &= plane.mu * norm(plane.dx, plane.dy) > plane.w
+    fall = (state.bounds < 2) & ~books.compressing & (horner(V, reach) < 0) & ~flat
+
+    bounding = flat | fall
+    E = [jnp.where(books.compressing, v, s) for v, s in zip(V, S, strict=True)]  # rises to 0: end of phase
+    F = [jnp.where(flat, g, jnp.where(fall, -v, e)) for g, v, e in zip(G, V, E, strict=True)]
+    scale = jnp.where(flat, R[0], jnp.where(books.compressing | fall, 1 + jnp.abs(V[0]), target))
+    x = jnp.where(
+        books.compressing,
+        jnp.where(k > 0, divide(-V[0], k), jnp.inf),
+        rule.distance(-S[0], V[0], k, books, lane.e),
+    )
+    ratio = x / (R[0] * unit)
+    guess = jnp.where(bounding, 0.5 * reach, ratio / jnp.maximum(1 + 0.5 * R[1] / R[0] * ratio, 0.1))
+    tolerance = LANDED * jnp.finfo(R[0].dtype).eps * scale
+    root = root_in(F, reach, guess, tolerance, NEWTON_STEPS)
+    root = jnp.where(flat, root * (1 + OVERSHOOT), root)
+    ends = horner(E, jnp.where(bounding, root, reach)) >= 0
+    hides = ends | (flat & ~books.compressing & (horner(V, root) < 0))
+    length = jnp.where(bounding, jnp.where(hides, -root, root), jnp.where(ends, root, reach))
+    return jnp.where(state.resting, 0, length)
+
+
+def _trusted(
+    lane: Lane, state: Slide, series: Series, work: list[Scalar], unit: Scalar, accuracy: Accuracy
+) -> Scalar:
+    """How far the series reaches: where its last terms weigh as much as the error admitted."""
+    per_step = accuracy.tolerance * _reference(state) / (unit * jnp.maximum(1, lane.plane.mu))
+    admitted = jnp.minimum(TRUST * series.R[0], per_step)
+    reach = root_estimate(divide(accuracy.tolerance * WORK, jnp.abs(work[-1]), 1e30), accuracy.order)
+    for n in (accuracy.order - 1, accuracy.order):
+        size = jnp.sqrt(series.X[n] ** 2 + series.Y[n] ** 2 + series.R[n] ** 2)
+        reach = jnp.minimum(reach, root_estimate(divide(admitted, size, 1e30), n))
+    return reach
+
+
+def _next_flat(plane: Plane, turning: Scalar, falling: Flag) -> tuple[Scalar, Scalar]:
+    """The next direction, in the sense of turning, in which mu d.s = w (where there is one)."""
+    length = norm(plane.dx, plane.dy)
+    ex, ey = divide(plane.dx, length), divide(plane.dy, length)
+    cosine = divide(plane.w, plane.mu * length)
+    sine = sqrt(1 - cosine * cosine) * turning * jnp.where(falling, 1, -1)
+    return cosine * ex - sine * ey, cosine * ey + sine * ex
+
+
+def _move(lane: Lane, state: Slide, length: Scalar, accuracy: Accuracy) -> tuple[Scalar, ...]:
+    """Normal impulse, tangential impulse, normal work and friction work of a step."""
+    series, unit = _series(lane, state, accuracy.order)
+    work, friction = normal_work(series, unit), friction_work(lane.plane, series, unit)
+    return tuple(horner(c, length) for c in (series.P, series.IX, series.IY, work, friction))
+
+
+def _arrive(lane: Lane, after: Slide, accuracy: Accuracy) -> tuple[Scalar, Scalar, Flag]:
+    """Normal velocity, its slope dv/dp, and whether so little slip is left that it cannot matter."""
+    plane = lane.plane
+    x, y, v = velocity(lane, after)
+    r = jnp.where(after.resting, 1, norm(x, y))
+    sx, sy = divide(x, r), divide(y, r)
+    faint = r < -rates(plane, sx, sy)[0] * FAINT * accuracy.tolerance * _reference(after)
+    return v, plane.w - plane.mu * (plane.dx * sx + plane.dy * sy), faint
+
+
+def _settle(
+    lane: Lane, after: Slide, length: Scalar, v: Scalar, k: Scalar, faint: Flag, rule: StopRule
+) -> Slide:
+    """Change phase, or come to rest, where an event was reached."""
+    books, waits = after.books, length < 0
+    landed = LANDED * jnp.finfo(v.dtype).eps
+    near = landed * (1 + lane.plane.w * books.impulse)
+    live = ~after.resting & ~waits
+    compressed = live & books.compressing & (v >= -near) & (k > 0)
+    target = rule.target(books, lane.v0, lane.e)
+    stop = live & ~books.compressing & (rule.current(books, v) >= target * (1 - landed))
+    falls = live & ~books.compressing & ~stop & (v <= near) & (k < 0)
+    # So little restitution that the straight line of `closure` covers it, with e linear:
+    last = compressed & (lane.e * lane.e <= 0.01 * jnp.finfo(v.dtype).eps)
+    return after._replace(
+        books=switch(books, (compressed & ~last) | falls, v, k),
+        resting=after.resting | stop | last | (live & faint),
+        bound=jnp.where(waits, -length, jnp.inf),
+        count=after.count + 1,
+        bounds=jnp.where(waits, after.bounds + 1, 0),
+    )

@@ -1,0 +1,124 @@
+"""When does an impact end? The three stop rules, and the books they read.
+
+The normal impulse p is the clock and v the normal relative velocity. v < 0 is compression, v > 0
+restitution; there may be several of each, and all sums run over all phases (Baber 2011).
+
+| rule    | restitution ends when                                                    | source       |
+|---------|--------------------------------------------------------------------------|--------------|
+| stronge | work of restitution = e^2 x |work of compression|                        | Stronge 1990 |
+| poisson | impulse of restitution = e x impulse of compression                      | Poisson 1817 |
+| newton  | normal velocity = e x |normal velocity before|                           | Newton 1687  |
+
+With e = 0 every rule ends at the first end of compression.
+
+| letter | meaning                                              | unit  |
+|--------|------------------------------------------------------|-------|
+| e      | coefficient of restitution                           | 1     |
+| v, v0  | normal relative velocity now, and before the impact  | m/s   |
+| k      | dv/dp                                                | 1/kg  |
+| x      | normal impulse still to come                         | N s   |
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import jax.numpy as jnp
+
+from jimpact.numerics import divide, sqrt
+from jimpact.types import Flag, Scalar
+
+__all__ = ["RULES", "Books", "StopRule", "book", "open_books", "switch"]
+
+
+class Books(NamedTuple):
+    """What has been received so far, in all and by phase."""
+
+    compressing: Flag
+    impulse: Scalar
+    compression_impulse: Scalar
+    compression_work: Scalar  # <= 0
+    restitution_work: Scalar  # >= 0
+    compressions: Scalar
+
+
+class StopRule(NamedTuple):
+    """One hypothesis of restitution: it watches a quantity that must reach a target.
+
+    target(books, v0, e) and current(books, v): the two values that must become equal.
+    watched(P, V, A): which series (normal impulse, normal velocity, work) the quantity follows.
+    distance(missing, v, k, books, e): normal impulse to the end if k stays; inf if never reached.
+    """
+
+    target: Callable[[Books, Scalar, Scalar], Scalar]
+    current: Callable[[Books, Scalar], Scalar]
+    watched: Callable[[Sequence[Scalar], Sequence[Scalar], Sequence[Scalar]], Sequence[Scalar]]
+    distance: Callable[[Scalar, Scalar, Scalar, Books, Scalar], Scalar]
+
+
+def open_books(v0: Scalar) -> Books:
+    zero = jnp.zeros_like(v0)
+    return Books(jnp.ones_like(v0, bool), zero, zero, zero, zero, jnp.ones_like(v0))
+
+
+def book(books: Books, impulse: Scalar, work: Scalar) -> Books:
+    """Add a normal impulse and its work to the phase that is open."""
+    c = books.compressing
+    return books._replace(
+        impulse=books.impulse + impulse,
+        compression_impulse=books.compression_impulse + jnp.where(c, impulse, 0),
+        compression_work=books.compression_work + jnp.where(c, work, 0),
+        restitution_work=books.restitution_work + jnp.where(c, 0, work),
+    )
+
+
+def switch(books: Books, now: Flag, v: Scalar, k: Scalar) -> Books:
+    """Change the phase of the lanes `now`, where v = 0 up to a landing error.
+
+    The piece between the exact zero of v and here (impulse v/k, work v^2/2k) moves to the new phase.
+    Its value is round-off; its derivative is that of the moment at which v = 0, hence exact books.
+    """
+    extra_impulse = jnp.where(now, divide(v, k), 0)
+    extra_work = 0.5 * v * extra_impulse
+    moved = book(books, -extra_impulse, -extra_work)._replace(
+        compressing=books.compressing ^ now,
+        compressions=books.compressions + jnp.where(now & ~books.compressing, 1, 0),
+    )
+    return book(moved, extra_impulse, extra_work)
+
+
+def _stronge_distance(missing: Scalar, v: Scalar, k: Scalar, books: Books, e: Scalar) -> Scalar:
+    # From rest with nothing released yet: e linear, so that d/de is finite at e = 0.
+    fresh = (v == 0) & (books.restitution_work == 0) & (k > 0)
+    from_rest = e * sqrt(jnp.where(fresh, divide(-2 * books.compression_work, k), 0))
+    reachable = v * v + 2 * k * missing
+    both = v + sqrt(jnp.where(fresh, 0, reachable))
+    x = jnp.where(both > 0, 2 * missing / jnp.where(both > 0, both, 1), 0)
+    return jnp.where(fresh, from_rest, jnp.where(reachable < 0, jnp.inf, x))
+
+
+def _newton_distance(missing: Scalar, v: Scalar, k: Scalar, books: Books, e: Scalar) -> Scalar:
+    rising = k > 0
+    x = missing / jnp.where(rising, k, 1)
+    return jnp.where(rising, x, jnp.where(missing <= 0, 0, jnp.inf))
+
+
+RULES = {
+    "stronge": StopRule(
+        target=lambda books, v0, e: e * e * -books.compression_work,
+        current=lambda books, v: books.restitution_work,
+        watched=lambda P, V, A: A,
+        distance=_stronge_distance,
+    ),
+    "poisson": StopRule(
+        target=lambda books, v0, e: e * books.compression_impulse,
+        current=lambda books, v: books.impulse - books.compression_impulse,
+        watched=lambda P, V, A: P,
+        distance=lambda missing, v, k, books, e: missing,
+    ),
+    "newton": StopRule(
+        target=lambda books, v0, e: -e * v0,
+        current=lambda books, v: v,
+        watched=lambda P, V, A: V,
+        distance=_newton_distance,
+    ),
+}

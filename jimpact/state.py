@@ -1,0 +1,81 @@
+"""What an impact returns, and how failure is told.
+
+Failure is a value: every lane of a batch carries its `Outcome`. `require` turns it into an exception.
+"""
+
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from jimpact.types import Scalar, Vector3, Whole
+
+__all__ = ["Impact", "ImpactError", "ImpactInfo", "Outcome", "require"]
+
+
+class Outcome(IntEnum):
+    """How the computation of one impact went."""
+
+    OK = 0
+    SEPARATING = 1  # not approaching: zero impulse, velocity unchanged
+    INVALID = 2  # input not usable: nan, W not symmetric positive definite, a coefficient out of range
+    UNFINISHED = 3  # the steps did not suffice; the impulse is an estimate
+
+
+ADVICE = {
+    Outcome.SEPARATING: "normal velocity >= 0, nothing to collide",
+    Outcome.INVALID: "input not usable: nan, inverse inertia not symmetric positive definite, friction < 0, "
+    "static friction below friction, or restitution outside [0, 1]",
+    Outcome.UNFINISHED: 'the solver ran out of steps; pass accuracy="high"',
+}
+
+
+class ImpactInfo(NamedTuple):
+    """What happened during the impact. Fields that are not used cost nothing under `jax.jit`.
+
+    Works in J, impulses in N s. compression_work + restitution_work + friction_work =
+    kinetic_energy_change. Event fields are normal impulses, nan where the event did not happen.
+    """
+
+    compression_impulse: Scalar
+    compression_work: Scalar
+    restitution_work: Scalar
+    friction_work: Scalar
+    kinetic_energy_change: Scalar
+    compression_end: Scalar  # where the first compression ended
+    slip_end: Scalar  # where slip first reached zero
+    line_start: Scalar  # where the direction of slip became invariant, to within `line_tolerance`
+    compressions: Whole
+    mode: Whole  # Sun & Baruh's case 0..6 (their Table 1); -1 where there was no impact
+
+
+class Impact(NamedTuple):
+    """The result of one impact, or of a batch of them."""
+
+    impulse: Vector3  # on body a, contact frame
+    velocity: Vector3  # relative velocity of the contact points after, contact frame
+    outcome: Whole
+    info: ImpactInfo
+
+
+class ImpactError(RuntimeError):
+    """Raised by `require` when some lane of a batch did not end well."""
+
+
+def require(impact: Impact, *, separating: bool = True) -> Impact:
+    """Return `impact` unchanged, or raise ImpactError if any lane failed.
+
+    A SEPARATING lane is a failure only if `separating` is False. Host side: not for use under jit.
+    """
+    codes = np.asarray(impact.outcome)
+    accepted = {int(Outcome.OK)} | ({int(Outcome.SEPARATING)} if separating else set())
+    bad = ~np.isin(codes, sorted(accepted))
+    if not bad.any():
+        return impact
+    reasons = []
+    for code in sorted(set(codes[bad].ravel().tolist())):
+        lanes = np.argwhere(codes == code)
+        first = ", ".join(str(tuple(i.tolist())) for i in lanes[:3])
+        where = f", first at {first}" if codes.ndim else ""
+        reasons.append(f"{len(lanes)} {Outcome(code).name}{where} ({ADVICE[Outcome(code)]})")
+    raise ImpactError(f"{int(bad.sum())} of {codes.size} impacts failed: " + "; ".join(reasons))

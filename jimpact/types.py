@@ -1,0 +1,15 @@
+"""Array aliases used in signatures.
+
+`Scalar` is one number per impact: any batch shape, written `...`. A single impact has shape ().
+"""
+
+from jaxtyping import Array, ArrayLike, Bool, Float, Int
+
+__all__ = ["Array", "ArrayLike", "Flag", "Matrix3", "Scalar", "Vector2", "Vector3", "Whole"]
+
+Scalar = Float[Array, "..."]
+Vector2 = Float[Array, "... 2"]
+Vector3 = Float[Array, "... 3"]
+Matrix3 = Float[Array, "... 3 3"]
+Flag = Bool[Array, "..."]
+Whole = Int[Array, "..."]
