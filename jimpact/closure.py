@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from jimpact.hodograph import Lane, Slide, velocity
 from jimpact.numerics import divide, norm
 from jimpact.rays import Plane, diverging_ray, rates, slopes, solve_b, sticks
-from jimpact.restitution import Books, StopRule, book
+from jimpact.restitution import Books, StopRule, book, end_of_compression
 from jimpact.types import Flag, Scalar
 
 __all__ = ["End", "close"]
@@ -60,7 +60,7 @@ def close(lane: Lane, state: Slide, static: Scalar, rule: StopRule) -> End:
     x, y, v = velocity(lane, state)
     slips = (x != 0) | (y != 0)
     gx, gy = jnp.where(slips, x, 1), jnp.where(slips, y, 0)
-    sx, sy, r, push, turn = _relax(plane, gx, gy, state.resting)
+    sx, sy, r, push, friction, turn = _relax(plane, gx, gy, state.resting)
     ix, iy = state.ix - push * sy, state.iy + push * sx
     v = v + push * (plane.dy * sx - plane.dx * sy)
 
@@ -69,8 +69,7 @@ def close(lane: Lane, state: Slide, static: Scalar, rule: StopRule) -> End:
     k = plane.w - plane.mu * (plane.dx * sx + plane.dy * sy)
     line, p1 = _glide(Glide(v, state.books, jnp.zeros_like(slips)), k, length, lane, rule)
     ix, iy = ix - plane.mu * sx * p1, iy - plane.mu * sy * p1
-    # The friction work is that of the mean slip; what is pushed across slips by half its length.
-    friction = jnp.where(slips, -plane.mu * (r + 0.5 * g * p1) * p1 - 0.5 * jnp.abs(push * turn) * r, 0)
+    friction = jnp.where(slips, friction - plane.mu * (r + 0.5 * g * p1) * p1, 0)
 
     stick = sticks(plane, static)
     reaches = ~line.stopped & jnp.isfinite(length)
@@ -113,8 +112,8 @@ def close(lane: Lane, state: Slide, static: Scalar, rule: StopRule) -> End:
 
 def _relax(
     plane: Plane, x: Scalar, y: Scalar, resting: Flag
-) -> tuple[Scalar, Scalar, Scalar, Scalar, Scalar]:
-    """Invariant direction ahead, slip along it, tangential push across it, and the turn to it.
+) -> tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]:
+    """Invariant direction ahead, slip along it, tangential push across it and its work, and the turn to it.
 
     Resting lanes keep their direction: they have nowhere to go.
     """
@@ -125,8 +124,9 @@ def _relax(
     turn = jnp.clip(ahead, -LARGEST_TURN, LARGEST_TURN)
     sx, sy = sx * jnp.cos(turn) - sy * jnp.sin(turn), sy * jnp.cos(turn) + sx * jnp.sin(turn)
     tBt, tBs = slopes(plane, sx, sy)[2:]
-    push = divide(r0 * jnp.sin(turn), tBt)
-    return sx, sy, r0 * jnp.cos(turn) + push * tBs, push, jnp.minimum(jnp.abs(ahead), 1)
+    across = r0 * jnp.sin(turn)
+    push = divide(across, tBt)
+    return sx, sy, r0 * jnp.cos(turn) + push * tBs, push, -0.5 * push * across, jnp.minimum(jnp.abs(ahead), 1)
 
 
 def _glide(at: Glide, k: Scalar, length: Scalar, lane: Lane, rule: StopRule) -> tuple[Glide, Scalar]:
@@ -135,7 +135,7 @@ def _glide(at: Glide, k: Scalar, length: Scalar, lane: Lane, rule: StopRule) -> 
     to_rest = jnp.where(k == 0, jnp.inf, divide(-v, k))
     ends = ~done & books.compressing & (k > 0) & (to_rest <= length)
     first = jnp.where(ends, to_rest, 0)
-    books = book(books, first, 0.5 * v * first)._replace(compressing=books.compressing & ~ends)
+    books = end_of_compression(book(books, first, 0.5 * v * first), ends)
     v, left = jnp.where(ends, 0, v), length - first
 
     missing = rule.target(books, lane.v0, lane.e) - rule.current(books, v)

@@ -34,13 +34,13 @@ from jimpact.restitution import Books, StopRule, book, open_books, switch
 from jimpact.series import Series, expand, friction_work, normal_work
 from jimpact.types import Flag, Scalar, Whole
 
-__all__ = ["Accuracy", "Lane", "Slide", "lane_of", "slide", "velocity"]
+__all__ = ["Accuracy", "Lane", "Slide", "Steps", "lane_of", "series_at", "slide", "velocity"]
 
 NEWTON_STEPS = 5  # from the constant-k prediction, 4 reach round-off on 99.9 % of the steps
 LANDED = 4096  # x epsilon: a landing error within this is taken as landed
 OVERSHOOT = 1e-7  # relative: lands just past k = 0, so that the next step starts beyond it
 TRUST = 1e-4  # largest relative size of the last terms kept, when the tolerance would allow more
-WORK = 10  # x tolerance: error of the work admitted per step; its later terms shrink fast
+WORK = 3  # x tolerance: error of the work admitted per step; its later terms shrink fast
 FAINT = 1e-2  # of the tolerance: slip that ends within this impulse has no way left to matter
 
 
@@ -63,6 +63,13 @@ class Slide(NamedTuple):
     bound: Scalar  # the next step goes no further (inf: no bound)
     count: Whole  # steps taken
     bounds: Scalar  # steps spent on finding that bound; after one, k keeps its sign; after two, v too
+
+
+class Steps(NamedTuple):
+    """The steps that were taken (leading axis): where each began, and its length in the clock of `series_at`."""
+
+    before: Slide
+    length: Scalar
 
 
 class Lane(NamedTuple):
@@ -90,25 +97,23 @@ def velocity(lane: Lane, state: Slide) -> tuple[Scalar, Scalar, Scalar]:
     return x, y, v
 
 
-def slide(lane: Lane, rule: StopRule, accuracy: Accuracy) -> tuple[Slide, Slide]:
+def slide(lane: Lane, rule: StopRule, accuracy: Accuracy) -> tuple[Slide, Steps]:
     """Step all lanes to their end, or to where slip stops.
 
-    Returns where each lane is after the last step, and where it was before each step (leading axis).
+    Returns where each lane is after the last step, and the steps.
     """
     zero = jnp.zeros_like(lane.v0)
     at_zero = (lane.x0 == 0) & (lane.y0 == 0)
     start = Slide(zero, zero, zero, open_books(zero), at_zero, jnp.full_like(zero, jnp.inf), jnp.zeros((), jnp.int32), zero)
 
-    def step(state: Slide, index: Scalar) -> tuple[Slide, Slide]:
-        def active(state: Slide) -> Slide:
-            return _step(lane, state, rule, accuracy, index >= 0)
-
-        return lax.cond(jnp.all(state.resting), lambda s: s, active, state), state
+    def step(state: Slide, index: Whole) -> tuple[Slide, Steps]:
+        after, length = _step(lane, state, rule, accuracy, index >= 0)
+        return after, Steps(state, jnp.maximum(length, 0))
 
     return lax.scan(jax.checkpoint(step), start, jnp.arange(accuracy.steps))
 
 
-def _step(lane: Lane, state: Slide, rule: StopRule, accuracy: Accuracy, go: Flag) -> Slide:
+def _step(lane: Lane, state: Slide, rule: StopRule, accuracy: Accuracy, go: Flag) -> tuple[Slide, Scalar]:
     measure = lambda lane, state: _measure(lane, state, rule, accuracy)  # noqa: E731
     move = lambda lane, state, length: _move(lane, state, length, accuracy)  # noqa: E731
     length = own_kernel(go, measure, *stop_gradient((lane, state)))
@@ -121,10 +126,10 @@ def _step(lane: Lane, state: Slide, rule: StopRule, accuracy: Accuracy, go: Flag
         books=book(state.books, p, work),
     )
     arrive = lambda lane, after: _arrive(lane, after, accuracy)  # noqa: E731
-    return _settle(lane, after, length, *own_kernel(go, arrive, lane, after), rule)
+    return _settle(lane, after, length, *own_kernel(go, arrive, lane, after), rule), length
 
 
-def _series(lane: Lane, state: Slide, order: int) -> tuple[Series, Scalar]:
+def series_at(lane: Lane, state: Slide, order: int) -> tuple[Series, Scalar]:
     """Series where the lane is, in a clock of its own rate; a resting lane gets a harmless one."""
     x, y, v = velocity(lane, state)
     x, y = jnp.where(state.resting, 1, x), jnp.where(state.resting, 0, y)
@@ -139,7 +144,7 @@ def _reference(state: Slide) -> Scalar:
 
 def _measure(lane: Lane, state: Slide, rule: StopRule, accuracy: Accuracy) -> Scalar:
     """Length of the next step; if negative, do not move, but bound the next step by its size."""
-    series, unit = _series(lane, state, accuracy.order)
+    series, unit = series_at(lane, state, accuracy.order)
     plane, books = lane.plane, state.books
     X, Y, R, V = series.X, series.Y, series.R, series.V
     work = normal_work(series, unit)
@@ -200,7 +205,7 @@ def _next_flat(plane: Plane, turning: Scalar, falling: Flag) -> tuple[Scalar, Sc
 
 def _move(lane: Lane, state: Slide, length: Scalar, accuracy: Accuracy) -> tuple[Scalar, ...]:
     """Normal impulse, tangential impulse, normal work and friction work of a step."""
-    series, unit = _series(lane, state, accuracy.order)
+    series, unit = series_at(lane, state, accuracy.order)
     work, friction = normal_work(series, unit), friction_work(lane.plane, series, unit)
     return tuple(horner(c, length) for c in (series.P, series.IX, series.IY, work, friction))
 

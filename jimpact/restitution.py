@@ -27,7 +27,7 @@ import jax.numpy as jnp
 from jimpact.numerics import divide, sqrt
 from jimpact.types import Flag, Scalar
 
-__all__ = ["RULES", "Books", "StopRule", "book", "open_books", "switch"]
+__all__ = ["RULES", "Books", "StopRule", "book", "end_of_compression", "open_books", "switch"]
 
 
 class Books(NamedTuple):
@@ -38,6 +38,7 @@ class Books(NamedTuple):
     compression_impulse: Scalar
     compression_work: Scalar  # <= 0
     restitution_work: Scalar  # >= 0
+    first_end: Scalar  # normal impulse at the end of the first compression
     compressions: Scalar
 
 
@@ -57,7 +58,7 @@ class StopRule(NamedTuple):
 
 def open_books(v0: Scalar) -> Books:
     zero = jnp.zeros_like(v0)
-    return Books(jnp.ones_like(v0, bool), zero, zero, zero, zero, jnp.ones_like(v0))
+    return Books(jnp.ones_like(v0, bool), zero, zero, zero, zero, zero, jnp.ones_like(v0))
 
 
 def book(books: Books, impulse: Scalar, work: Scalar) -> Books:
@@ -71,19 +72,27 @@ def book(books: Books, impulse: Scalar, work: Scalar) -> Books:
     )
 
 
+def end_of_compression(books: Books, now: Flag) -> Books:
+    """Close the compression of the lanes `now`."""
+    first = now & (books.compressions == 1)
+    return books._replace(
+        compressing=books.compressing & ~now, first_end=jnp.where(first, books.impulse, books.first_end)
+    )
+
+
 def switch(books: Books, now: Flag, v: Scalar, k: Scalar) -> Books:
     """Change the phase of the lanes `now`, where v = 0 up to a landing error.
 
     The piece between the exact zero of v and here (impulse v/k, work v^2/2k) moves to the new phase.
     Its value is round-off; its derivative is that of the moment at which v = 0, hence exact books.
     """
-    extra_impulse = jnp.where(now, divide(v, k), 0)
-    extra_work = 0.5 * v * extra_impulse
-    moved = book(books, -extra_impulse, -extra_work)._replace(
-        compressing=books.compressing ^ now,
-        compressions=books.compressions + jnp.where(now & ~books.compressing, 1, 0),
+    falls = now & ~books.compressing
+    extra = jnp.where(now, divide(v, k), 0)
+    before = end_of_compression(book(books, -extra, -0.5 * v * extra), now & books.compressing)
+    before = before._replace(
+        compressing=before.compressing | falls, compressions=books.compressions + jnp.where(falls, 1, 0)
     )
-    return book(moved, extra_impulse, extra_work)
+    return book(before, extra, 0.5 * v * extra)
 
 
 def _stronge_distance(missing: Scalar, v: Scalar, k: Scalar, books: Books, e: Scalar) -> Scalar:

@@ -1,0 +1,45 @@
+# make run    solve the rebounds of configs/rebounds.toml into out/
+# make test   lint, check types, run every test
+# make bench  measure throughput
+# make clean  remove what the other targets wrote, except the virtual environment
+
+PYTHON ?= python3.11
+OUT ?= out
+BENCH ?= experiments/bench.py
+
+VENV := .venv
+BIN := $(VENV)/bin
+CLI := $(VENV)/.installed-cli
+TEST := $(VENV)/.installed-test
+
+.DELETE_ON_ERROR:
+.PHONY: run test bench clean
+
+run: $(CLI)
+	$(BIN)/jimpact solve configs/rebounds.toml --out $(OUT)
+
+test: $(TEST)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy jimpact
+	$(BIN)/pytest -m "not slow"
+	$(BIN)/pytest -m slow || [ $$? -eq 5 ]  # 5: no test is marked slow
+
+bench: $(CLI)
+	$(BIN)/python $(BENCH)
+
+clean:
+	rm -rf $(OUT) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -path ./$(VENV) -prune -o -type d -name __pycache__ -exec rm -rf {} +
+
+# The stamps are older than pyproject.toml when it changed; the install is editable, so nothing else asks for it.
+$(CLI): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[cli]'
+	touch $@
+
+$(TEST): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	touch $@ $(CLI)
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)

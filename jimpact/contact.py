@@ -1,0 +1,192 @@
+"""Two bodies that touch at one point: the contact frame, the relative velocity, and what an impulse does.
+
+World quantities are in any one right-handed inertial frame. Contact quantities are along the rows t1, t2, n of
+`contact_frame`, with n the unit normal pointing from body b into body a. SI units throughout. Fields and arguments
+broadcast over leading axes, so that one ground serves a whole batch.
+
+| symbol | meaning | shape | unit |
+|---|---|---|---|
+| m, I | mass; inertia about the centre of mass, world axes | (), (3,3) | kg, kg m^2 |
+| r | from the centre of mass to the contact point, world axes | (3,) | m |
+| R | rotation from world to contact axes, rows t1, t2, n | (3,3) | 1 |
+| p | impulse on body a, contact frame; body b receives -p | (3,) | N s |
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.typing import DTypeLike
+
+from jimpact.numerics import divide, sqrt
+from jimpact.types import Array, ArrayLike, Flag, Matrix3, Scalar, Vector3
+
+__all__ = ["Body", "apply_impulse", "contact_frame", "immovable", "mobility", "relative_velocity"]
+__all__ += ["check_batch", "checked_contact", "floating", "symmetric_part", "transform"]  # shared with `inertia`
+
+
+class Body(NamedTuple):
+    """A rigid body. Infinite mass does not translate, inertia with an infinite diagonal does not rotate."""
+
+    mass: Scalar  # kg
+    inertia: Matrix3  # about the centre of mass, world axes, kg m^2
+    position: Vector3  # of the centre of mass, m
+    velocity: Vector3  # of the centre of mass, m/s
+    angular_velocity: Vector3  # rad/s
+
+
+BODY_TAILS = Body((), (3, 3), (3,), (3,), (3,))  # the shape of each field after the batch axes
+
+
+def immovable(batch: tuple[int, ...] = (), dtype: DTypeLike | None = None) -> Body:
+    """A body that no impulse moves, such as the ground: infinite mass and inertia, at rest at the origin.
+
+    Without `dtype` its numbers are weakly typed and take the precision of the body they meet. A wall or racket
+    with a prescribed motion is `immovable()._replace(velocity=..., angular_velocity=..., position=...)`.
+    """
+    infinite, zero = (jnp.asarray(value, dtype) for value in (jnp.inf, 0.0))
+    inertia = jnp.where(jnp.eye(3, dtype=bool), infinite, zero)
+    fields = Body(infinite, inertia, zero, zero, zero)
+    return Body(*(jnp.broadcast_to(field, batch + tail) for field, tail in zip(fields, BODY_TAILS, strict=True)))
+
+
+def contact_frame(normal: Vector3) -> Matrix3:
+    """Rotation from world to contact axes: rows t1, t2, n, orthonormal with t1 x t2 = n.
+
+    The construction of Duff et al. (2017), "Building an Orthonormal Basis, Revisited": no normal is singular and
+    the derivative is finite everywhere. As no continuous choice of tangents exists on the sphere, t1 and t2 jump
+    where n_z changes sign; n_z = 0 and n_z = -0 both belong to the upper side. World results of a law with
+    isotropic friction do not see the jump. A normal of another length is scaled to unit length; where it is zero
+    the frame is nan, with zero derivative.
+    """
+    normal = floating("normal", normal, (3,))
+    x, y, z = jnp.moveaxis(divide(normal, sqrt(jnp.sum(normal * normal, -1, keepdims=True)), jnp.nan), -1, 0)
+    s = jnp.where(z < 0, -1, 1).astype(z.dtype)
+    a = -1 / (s + z)  # |s + z| >= 1
+    b = x * y * a
+    t1 = jnp.stack([1 + s * x * x * a, s * b, -s * x], -1)
+    t2 = jnp.stack([b, s + y * y * a, -y], -1)
+    return jnp.stack([t1, t2, jnp.stack([x, y, z], -1)], -2)
+
+
+def relative_velocity(body_a: Body, body_b: Body, point: Vector3, normal: Vector3) -> Vector3:
+    """Velocity of body a's contact point relative to body b's, contact frame, m/s. Approaching: component 2 < 0.
+
+    `point` is the contact point in world axes (m), `normal` the unit normal in world axes from b into a.
+    """
+    a, b, point, normal = checked_contact(body_a, body_b, point, normal)
+    return transform(contact_frame(normal), _point_velocity(a, point) - _point_velocity(b, point))
+
+
+def apply_impulse(body_a: Body, body_b: Body, point: Vector3, normal: Vector3, impulse: Vector3) -> tuple[Body, Body]:
+    """The two bodies just after `impulse` acted at `point`: on body a, and its opposite on body b.
+
+    `impulse` is in the contact frame of `normal`, N s. Positions, masses and inertias are unchanged; the velocities
+    take the common batch shape. What is immovable keeps its velocity exactly.
+    """
+    a, b, point, normal, impulse = checked_contact(body_a, body_b, point, normal, impulse=impulse)
+    world = transform(jnp.swapaxes(contact_frame(normal), -1, -2), impulse)
+    return _pushed(a, point, world), _pushed(b, point, -world)
+
+
+def mobility(body: Body) -> tuple[Scalar, Matrix3]:
+    """1/m and the inverse of I (world axes), exactly zero with zero derivative where these are infinite.
+
+    Where the mass is not positive, or I is not symmetric positive definite, or only part of its diagonal is
+    infinite, the value is nan, with zero derivative.
+    """
+    m, held = body.mass, jnp.all(jnp.isposinf(jnp.diagonal(body.inertia, axis1=-2, axis2=-1)), -1)[..., None, None]
+    light = (m > 0) & (m < jnp.inf)
+    inverse_mass = jnp.where(light, 1 / jnp.where(light, m, 1), jnp.where(m == jnp.inf, 0, jnp.nan))
+    inverse, definite = _inverse(jnp.where(held, jnp.eye(3, dtype=body.inertia.dtype), body.inertia))
+    return inverse_mass, jnp.where(held, 0, jnp.where(definite[..., None, None], inverse, jnp.nan))
+
+
+def symmetric_part(matrix: Array) -> tuple[Array, Flag]:
+    """(M + M^T) / 2, and whether M was symmetric but for rounding; where it was not, the identity, a harmless input.
+
+    The bound, sqrt(eps) times sqrt(M_ii M_jj), does not change with the unit of any coordinate.
+    """
+    transpose = jnp.swapaxes(matrix, -1, -2)
+    diagonal = lax.stop_gradient(jnp.sqrt(jnp.diagonal(matrix, axis1=-2, axis2=-1)))
+    bound = jnp.finfo(matrix.dtype).eps ** 0.5 * diagonal[..., :, None] * diagonal[..., None, :]
+    symmetric = jnp.all(jnp.abs(matrix - transpose) <= bound, (-1, -2))
+    identity = jnp.eye(matrix.shape[-1], dtype=matrix.dtype)
+    return jnp.where(symmetric[..., None, None], 0.5 * (matrix + transpose), identity), symmetric
+
+
+def transform(matrix: Array, vector: Array) -> Array:
+    """Matrix times vector by sums: full precision on every device, where a dot product may round to bfloat16."""
+    return jnp.sum(matrix * vector[..., None, :], -1)
+
+
+def floating(name: str, value: ArrayLike, tail: tuple[int, ...]) -> Array:
+    """`value` as an array of floats whose last axes are `tail`, or a sentence that says what to pass."""
+    try:
+        array = jnp.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be an array of floats, got {type(value).__name__}") from error
+    if not jnp.issubdtype(array.dtype, jnp.floating):
+        raise TypeError(f"{name} must hold real floating-point numbers, got {array.dtype}; pass float32 or float64")
+    if array.shape[array.ndim - min(array.ndim, len(tail)) :] != tail:
+        wanted = ", ".join(["..."] + [str(size) for size in tail])
+        raise ValueError(f"{name} must have shape ({wanted}), got {array.shape}")
+    return array
+
+
+def check_batch(**leading: tuple[int, ...]) -> None:
+    """Raise ValueError, naming the arguments, if these leading axes do not broadcast together."""
+    try:
+        jnp.broadcast_shapes(*leading.values())
+    except ValueError as error:
+        listed = ", ".join(f"{name} {shape}" for name, shape in leading.items() if shape)
+        raise ValueError(f"leading axes must broadcast together, got {listed}") from error
+
+
+def checked_contact(body_a: Body, body_b: Body, point: Vector3, normal: Vector3, **vectors: Vector3) -> tuple:
+    """The arguments, in order, as arrays of one float dtype and the right shapes, or a sentence on what to pass."""
+    a, batch_a = _checked_body("body_a", body_a)
+    b, batch_b = _checked_body("body_b", body_b)
+    vectors = {name: floating(name, v, (3,)) for name, v in {"point": point, "normal": normal, **vectors}.items()}
+    check_batch(body_a=batch_a, body_b=batch_b, **{name: v.shape[:-1] for name, v in vectors.items()})
+    arguments = (a, b, *vectors.values())
+    dtype = jnp.result_type(*jax.tree.leaves(arguments))
+    return jax.tree.map(lambda x: x.astype(dtype), arguments)
+
+
+def _checked_body(name: str, body: Body) -> tuple[Body, tuple[int, ...]]:
+    """`body` as arrays of floats, and its batch shape."""
+    if not isinstance(body, Body):
+        raise TypeError(f"{name} must be a Body, got {type(body).__name__}")
+    tails = BODY_TAILS._asdict()
+    fields = {key: floating(f"{name}.{key}", value, tails[key]) for key, value in body._asdict().items()}
+    leading = {key: value.shape[: value.ndim - len(tails[key])] for key, value in fields.items()}
+    check_batch(**{f"{name}.{key}": shape for key, shape in leading.items()})
+    return Body(**fields), jnp.broadcast_shapes(*leading.values())
+
+
+def _point_velocity(body: Body, point: Vector3) -> Vector3:
+    """Velocity of the body's material point at `point`, world axes."""
+    return body.velocity + jnp.cross(body.angular_velocity, point - body.position)
+
+
+def _pushed(body: Body, point: Vector3, impulse: Vector3) -> Body:
+    """The body after a world-axes impulse at `point`."""
+    inverse_mass, inverse = mobility(body)
+    turn = transform(inverse, jnp.cross(point - body.position, impulse))
+    velocity = body.velocity + inverse_mass[..., None] * impulse
+    return body._replace(velocity=velocity, angular_velocity=body.angular_velocity + turn)
+
+
+def _inverse(inertia: Matrix3) -> tuple[Matrix3, Flag]:
+    """Adjugate over determinant, and where the matrix is symmetric positive definite; elsewhere harmless."""
+    sym, symmetric = symmetric_part(inertia)
+    # The result does not depend on the scale; it keeps the determinant of a millimetre bead within float32.
+    scale = lax.stop_gradient(jnp.trace(sym, axis1=-2, axis2=-1))[..., None, None]
+    scale = jnp.where(scale > 0, scale, 1)
+    c0, c1, c2 = jnp.moveaxis(sym / scale, -1, 0)
+    adjugate = jnp.stack([jnp.cross(c1, c2), jnp.cross(c2, c0), jnp.cross(c0, c1)], -2)
+    determinant = jnp.sum(c0 * adjugate[..., 0, :], -1)
+    definite = symmetric & (c0[..., 0] > 0) & (adjugate[..., 2, 2] > 0) & (determinant > 0)
+    return adjugate / jnp.where(definite, determinant, 1)[..., None, None] / scale, definite

@@ -1,0 +1,191 @@
+"""The front door: one impact, or a batch of them.
+
+Shapes, dtypes and names are checked here, at once and with a sentence; bad values in a lane become that
+lane's `Outcome` and never touch another lane, nor its derivative.
+"""
+
+from typing import TypeVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Float
+
+from jimpact.hodograph import Accuracy
+from jimpact.laws import LAWS
+from jimpact.laws.hodograph_law import Solution, follow, line_start, unfold
+from jimpact.state import Impact, ImpactInfo, Outcome
+from jimpact.types import Array, ArrayLike, Flag, Matrix3, Scalar, Vector3
+
+__all__ = ["ACCURACIES", "solve"]
+
+T = TypeVar("T")
+
+# order of the series, steps, error admitted per step. Measured errors: docs/accuracy.md.
+ACCURACIES = {
+    "float64": {
+        "low": Accuracy(8, 20, 1e-5),
+        "standard": Accuracy(12, 28, 1.5e-9),
+        "high": Accuracy(18, 48, 1e-13),
+    },
+    "float32": {
+        "low": Accuracy(6, 16, 1e-4),
+        "standard": Accuracy(8, 24, 1e-6),
+        "high": Accuracy(10, 32, 1e-7),
+    },
+}
+TRUSTED = 1e3  # x the error admitted per step: an estimated error beyond this is UNFINISHED
+ASYMMETRY = 1e-4  # of the largest entry: more than rounded print, less than a mistake
+
+
+def solve(
+    inverse_inertia: Float[ArrayLike, "... 3 3"],
+    velocity: Float[ArrayLike, "... 3"],
+    friction: Float[ArrayLike, "..."],
+    restitution: Float[ArrayLike, "..."],
+    *,
+    law: str = "stronge",
+    static_friction: Float[ArrayLike, "..."] | None = None,
+    tangential_restitution: Float[ArrayLike, "..."] | None = None,
+    accuracy: str = "standard",
+    line_tolerance: float = 0.01,
+) -> Impact:
+    """Solve one impact with friction, or a batch of them (all arguments broadcast over leading axes).
+
+    Contact frame: axis 2 is the unit normal, from body b into body a. SI units.
+
+    Args:
+        inverse_inertia: W, velocity change per impulse (1/kg); symmetric positive definite.
+        velocity: of body a's contact point relative to body b's, before; approaching if velocity[2] < 0.
+        friction: coefficient of kinetic friction, >= 0.
+        restitution: coefficient of restitution, in [0, 1].
+        law: a name in `LAWS`.
+        static_friction: coefficient of static friction, >= friction; the same as `friction` if None.
+        tangential_restitution: for the laws that have it; these three have not.
+        accuracy: "low", "standard" or "high": see docs/accuracy.md for the error each reaches.
+        line_tolerance: angle (rad) within which a direction of slip counts as invariant in
+            `info.line_start`; changes nothing else.
+
+    Returns:
+        Impact: impulse on body a, velocity after, outcome, and info, each with the batch shape in front.
+    """
+    record = _named(law, LAWS, "law")
+    if tangential_restitution is not None:
+        raise ValueError(f"tangential_restitution is not a parameter of law={law!r}; leave it out")
+    W, v, mu, e, static = _arrays(inverse_inertia, velocity, friction, restitution, static_friction)
+    level = _named(accuracy, ACCURACIES[v.dtype.name], "accuracy")
+
+    valid = _valid(W, v, mu, e, static)
+    approaching = valid & (v[..., 2] < 0)
+    # Harmless stand-ins, so that no bad lane can make a nan, not even in a derivative.
+    W_ = jnp.where(approaching[..., None, None], W, jnp.eye(3, dtype=W.dtype))
+    v_ = jnp.where(approaching[..., None], v, jnp.asarray([0, 0, -1], v.dtype))
+    mu_, e_, static_ = (jnp.where(approaching, a, 0.5) for a in (mu, e, static))
+
+    solution = follow(W_, v_, mu_, e_, static_, record.rule, level)
+    impulse, after = unfold(solution)
+    end = solution.end
+    good = end.finished & (end.error <= TRUSTED * level.tolerance) & jnp.isfinite(impulse).all(-1)
+    outcome = jnp.where(
+        valid, jnp.where(approaching, jnp.where(good, Outcome.OK, Outcome.UNFINISHED), Outcome.SEPARATING), Outcome.INVALID
+    ).astype(jnp.int32)
+    info = _info(solution, impulse, v_, after, line_start(solution, line_tolerance, level.order))
+    info = jax.tree.map(lambda a: _masked(a, valid, approaching), info)
+    return Impact(
+        jnp.where(valid[..., None], jnp.where(approaching[..., None], impulse, 0), jnp.nan),
+        jnp.where(valid[..., None], jnp.where(approaching[..., None], after, v), jnp.nan),
+        outcome,
+        info._replace(
+            slip_end=jnp.where(approaching, info.slip_end, jnp.nan),
+            line_start=jnp.where(approaching, info.line_start, jnp.nan),
+            compression_end=jnp.where(approaching, info.compression_end, jnp.nan),
+            mode=jnp.where(approaching, info.mode, -1),
+        ),
+    )
+
+
+def _info(solution: Solution, impulse: Vector3, before: Vector3, after: Vector3, line: Scalar) -> ImpactInfo:
+    """Ledger and events, in the user's units."""
+    end, units, lane = solution.end, solution.units, solution.lane
+    books, nan = end.books, jnp.nan
+    started = (lane.x0 != 0) | (lane.y0 != 0)
+    case = jnp.where(end.compressing_at_zero, 1, 3) + jnp.where(end.stick, 0, 1)
+    mode = jnp.where(started, jnp.where(end.reaches_zero, case, 0), jnp.where(end.stick, 5, 6))
+    return ImpactInfo(
+        compression_impulse=books.compression_impulse * units.impulse,
+        compression_work=books.compression_work * units.work,
+        restitution_work=books.restitution_work * units.work,
+        friction_work=end.friction_work * units.work,
+        kinetic_energy_change=0.5 * (impulse * (before + after)).sum(-1),
+        compression_end=books.first_end * units.impulse,
+        slip_end=jnp.where(end.reaches_zero, end.zero_at, nan) * units.impulse,
+        line_start=line * units.impulse,
+        compressions=books.compressions.astype(jnp.int32),
+        mode=mode.astype(jnp.int32),
+    )
+
+
+def _masked(a: Array, valid: Flag, approaching: Flag) -> Array:
+    """Zero without an impact; nan (or -1 for a count) where the input was not usable."""
+    bad = jnp.nan if jnp.issubdtype(a.dtype, jnp.floating) else -1
+    return jnp.where(valid, jnp.where(approaching, a, 0), bad)
+
+
+def _named(name: str, table: dict[str, T], argument: str) -> T:
+    if not isinstance(name, str) or name not in table:
+        raise ValueError(f"{argument}={name!r} is unknown; pass one of {', '.join(map(repr, table))}")
+    return table[name]
+
+
+def _arrays(
+    W: ArrayLike, v: ArrayLike, mu: ArrayLike, e: ArrayLike, static: ArrayLike | None
+) -> tuple[Matrix3, Vector3, Scalar, Scalar, Scalar]:
+    """Arrays of one floating dtype and one batch shape, or a sentence that says what to pass."""
+    names = ("inverse_inertia", "velocity", "friction", "restitution", "static_friction")
+    given = (W, v, mu, e, mu if static is None else static)
+    arrays = [_floating(a, name) for a, name in zip(given, names, strict=True)]
+    for a, name, tail in ((arrays[0], names[0], (3, 3)), (arrays[1], names[1], (3,))):
+        if a.shape[-len(tail) :] != tail:
+            wanted = "(..., " + ", ".join(map(str, tail)) + ")"
+            raise ValueError(f"{name} has shape {a.shape}; pass an array of shape {wanted}")
+    dtype = jnp.result_type(*arrays)
+    dtype = dtype if jnp.issubdtype(dtype, jnp.floating) else jnp.result_type(float)
+    if dtype not in (jnp.float32, jnp.float64):
+        raise TypeError(f"inputs have dtype {dtype}; pass float32 or float64")
+    batches = [arrays[0].shape[:-2], arrays[1].shape[:-1], *(a.shape for a in arrays[2:])]
+    try:
+        batch = jnp.broadcast_shapes(*batches)
+    except ValueError:
+        described = ", ".join(f"{name} {shape}" for name, shape in zip(names, batches, strict=True))
+        raise ValueError(f"batch shapes do not broadcast ({described}); pass leading axes that match") from None
+    tails = ((3, 3), (3,), (), (), ())
+    W_, v_, mu_, e_, static_ = (
+        jnp.broadcast_to(a.astype(dtype), batch + tail) for a, tail in zip(arrays, tails, strict=True)
+    )
+    return W_, v_, mu_, e_, static_
+
+
+def _floating(a: ArrayLike, name: str) -> Array:
+    """`a` as an array; Python numbers may be whole, arrays must be floating."""
+    try:
+        array = jnp.asarray(a)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is a {type(a).__name__}; pass an array of floats") from None
+    whole = jnp.issubdtype(array.dtype, jnp.integer) and isinstance(a, int | list | tuple)
+    if not (jnp.issubdtype(array.dtype, jnp.floating) or whole) or isinstance(a, bool):
+        raise TypeError(f"{name} has dtype {array.dtype}; pass float32 or float64")
+    return array
+
+
+def _valid(W: Matrix3, v: Vector3, mu: Scalar, e: Scalar, static: Scalar) -> Flag:
+    """Finite, W symmetric positive definite, coefficients in range."""
+    finite = jnp.isfinite(W).all((-1, -2)) & jnp.isfinite(v).all(-1) & jnp.isfinite(mu) & jnp.isfinite(static)
+    asymmetry = jnp.abs(W - jnp.swapaxes(W, -1, -2)).max((-1, -2))
+    symmetric = asymmetry <= ASYMMETRY * jnp.abs(W).max((-1, -2))
+    a, b, c = W[..., 0, 0], 0.5 * (W[..., 0, 1] + W[..., 1, 0]), W[..., 1, 1]
+    det = a * c - b * b
+    dx, dy = 0.5 * (W[..., 0, 2] + W[..., 2, 0]), 0.5 * (W[..., 1, 2] + W[..., 2, 1])
+    schur = W[..., 2, 2] * det - (c * dx * dx - 2 * b * dx * dy + a * dy * dy)
+    definite = (a > 0) & (det > 0) & (schur > 0)
+    return finite & symmetric & definite & (mu >= 0) & (e >= 0) & (e <= 1) & (static >= mu)
+
+

@@ -1,0 +1,149 @@
+"""Inverse inertia at the contact point: W with du = W dp, of two rigid bodies or of generalised coordinates.
+
+W is 3x3, symmetric, in contact axes (rows t1, t2, n of `contact_frame`), 1/kg. For two bodies
+
+    W = sum over both of  1/m + R [r]x^T I^-1 [r]x R^T,     [r]x the matrix of r x
+
+(Mirtich 1996, section 3.2), and for generalised speeds q with contact velocity u = J q
+
+    W = J M^-1 J^T.
+
+| symbol | meaning | shape |
+|---|---|---|
+| u, p | relative velocity of the contact points (m/s); impulse on body a (N s); contact frame | (3,) |
+| R, r, m, I | contact rotation, lever arm, mass, inertia, as in `contact` | |
+| M, q | mass matrix, symmetric positive definite; generalised speeds | (n,n), (n,) |
+| J | contact Jacobian, rows along t1, t2, n | (3,n) |
+| L | Cholesky factor of M = L L^T, as a list of columns from the diagonal down | n, n-1, .., 1 |
+
+Linear algebra is written out in array operations, n steps for n coordinates, so that it compiles to plain
+arithmetic on every device.
+"""
+
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Float
+
+from jimpact.contact import (
+    Body,
+    check_batch,
+    checked_contact,
+    contact_frame,
+    floating,
+    mobility,
+    symmetric_part,
+    transform,
+)
+from jimpact.numerics import sqrt
+from jimpact.types import Array, Flag, Matrix3, Vector3
+
+__all__ = ["generalized_velocity_after", "inverse_inertia", "inverse_inertia_generalized"]
+
+
+def inverse_inertia(body_a: Body, body_b: Body, point: Vector3, normal: Vector3) -> Matrix3:
+    """W of two rigid bodies that touch at `point`, contact frame, 1/kg.
+
+    `point` is in world axes (m), `normal` the unit normal in world axes from body b into body a. An immovable body
+    adds exactly nothing. Where a mass is not positive or an inertia not positive definite, W is nan.
+    """
+    a, b, point, normal = checked_contact(body_a, body_b, point, normal)
+    frame = contact_frame(normal)
+    return _share(a, point, frame) + _share(b, point, frame)
+
+
+def inverse_inertia_generalized(mass_matrix: Float[Array, "... n n"], jacobian: Float[Array, "... 3 n"]) -> Matrix3:
+    """W = J M^-1 J^T in the contact frame, exactly symmetric, 1/kg.
+
+    `jacobian` maps generalised speeds to the relative velocity of the contact points along t1, t2, n (of body a
+    relative to body b). Where `mass_matrix` is not symmetric positive definite, W is nan, with zero derivative.
+    If the mechanism cannot move in all three directions W is singular, as J is.
+    """
+    mass_matrix, jacobian = _checked_coordinates(mass_matrix, jacobian)
+    factor, definite = _cholesky(mass_matrix)
+    y = _forward(factor, jnp.swapaxes(jacobian, -1, -2))
+    w = jnp.sum(y[..., :, :, None] * y[..., :, None, :], -3)
+    return jnp.where(definite[..., None, None], w, jnp.nan)
+
+
+def generalized_velocity_after(
+    mass_matrix: Float[Array, "... n n"],
+    jacobian: Float[Array, "... 3 n"],
+    velocity: Float[Array, "... n"],
+    impulse: Vector3,
+) -> Float[Array, "... n"]:
+    """Generalised speeds q + M^-1 J^T p after `impulse` p (contact frame, on body a, N s), in the units of `velocity`.
+
+    Where `mass_matrix` is not symmetric positive definite, the result is nan, with zero derivative.
+    """
+    mass_matrix, jacobian = _checked_coordinates(mass_matrix, jacobian)
+    velocity = floating("velocity", velocity, (jacobian.shape[-1],))
+    impulse = floating("impulse", impulse, (3,))
+    check_batch(
+        mass_matrix=mass_matrix.shape[:-2],
+        jacobian=jacobian.shape[:-2],
+        velocity=velocity.shape[:-1],
+        impulse=impulse.shape[:-1],
+    )
+    factor, definite = _cholesky(mass_matrix)
+    push = transform(jnp.swapaxes(jacobian, -1, -2), impulse)
+    change = _backward(factor, _forward(factor, push[..., None]))[..., 0]
+    return jnp.where(definite[..., None], velocity + change, jnp.nan)
+
+
+def _share(body: Body, point: Vector3, frame: Matrix3) -> Matrix3:
+    """What one body adds to W: 1/m + (r x t_k) . I^-1 (r x t_l), with t_k the rows of the frame."""
+    inverse_mass, inverse = mobility(body)
+    twist = jnp.cross((point - body.position)[..., None, :], frame)
+    turn = transform(inverse[..., None, :, :], twist)
+    w = jnp.sum(twist[..., :, None, :] * turn[..., None, :, :], -1)
+    return inverse_mass[..., None, None] * jnp.eye(3, dtype=w.dtype) + 0.5 * (w + jnp.swapaxes(w, -1, -2))
+
+
+def _checked_coordinates(mass_matrix: Array, jacobian: Array) -> tuple[Array, Array]:
+    """Both as arrays of floats of matching shapes, or a sentence that says what to pass."""
+    n = jnp.shape(jacobian)[-1] if jnp.ndim(jacobian) else 0
+    jacobian = floating("jacobian", jacobian, (3, n))
+    mass_matrix = floating("mass_matrix", mass_matrix, (n, n))
+    check_batch(mass_matrix=mass_matrix.shape[:-2], jacobian=jacobian.shape[:-2])
+    return mass_matrix, jacobian
+
+
+def _cholesky(matrix: Array) -> tuple[list[Array], Flag]:
+    """Columns of L, and where the matrix is symmetric positive definite; elsewhere the columns are harmless.
+
+    A pivot within n rounding errors of its diagonal entry counts as zero: this does not change with units.
+    """
+    rest, definite = symmetric_part(matrix)
+    n = matrix.shape[-1]
+    smallest = n * jnp.finfo(matrix.dtype).eps * lax.stop_gradient(jnp.diagonal(rest, axis1=-2, axis2=-1))
+    columns = []
+    for j in range(n):
+        pivot = rest[..., :1, 0]
+        good = pivot > smallest[..., j : j + 1]
+        unit = jnp.eye(1, n - j, dtype=matrix.dtype)[0]
+        column = jnp.where(good, rest[..., :, 0] / sqrt(jnp.where(good, pivot, 1)), unit)
+        rest = rest[..., 1:, 1:] - column[..., 1:, None] * column[..., None, 1:]
+        columns.append(column)
+        definite = definite & good[..., 0]
+    return columns, definite
+
+
+def _forward(factor: list[Array], right: Array) -> Array:
+    """Y with L Y = right, of shape (..., n, k)."""
+    rows = []
+    for column in factor:
+        row = right[..., :1, :] / column[..., :1, None]
+        right = right[..., 1:, :] - column[..., 1:, None] * row
+        rows.append(row)
+    return jnp.concatenate(jnp.broadcast_arrays(*rows), -2)
+
+
+def _backward(factor: list[Array], right: Array) -> Array:
+    """X with L^T X = right, of shape (..., n, k)."""
+    rows = right[..., :0, :]
+    for j in reversed(range(len(factor))):
+        column = factor[j]
+        known = jnp.sum(column[..., 1:, None] * rows, -2, keepdims=True)
+        row = (right[..., j : j + 1, :] - known) / column[..., :1, None]
+        rows = jnp.concatenate([row, rows], -2)
+    return rows

@@ -1,0 +1,147 @@
+"""The shape of the package: who imports whom, what an import costs, what the files may say."""
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = "jimpact"
+LONGEST = 400
+
+RANKS = (
+    "types numerics state",
+    "contact inertia",
+    "rays series restitution hodograph closure planar",
+    "laws",
+    "impact",
+    "trace diagnostics sequence",
+    "simulate identify",
+    "plot report scene cli interop __main__",
+)
+RANK = {name: rank for rank, names in enumerate(RANKS) for name in names.split()}
+
+
+def dotted(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+FILES = {dotted(path): path for path in sorted((ROOT / PACKAGE).rglob("*.py"))}
+
+
+def imported(module: str, source: str, is_package: bool, known: set[str]) -> set[str]:
+    """Modules of the package that a module imports, at its top or inside a function."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parents = module.split(".")
+                up = node.level - is_package
+                base = ".".join([*parents[: len(parents) - up], *base.split(".")]).rstrip(".")
+            for alias in node.names:
+                inner = f"{base}.{alias.name}"
+                found.add(inner if inner in known else base)
+    return {name for name in found if name.split(".")[0] == PACKAGE} - {module}
+
+
+def graph() -> dict[str, set[str]]:
+    return {
+        module: imported(module, path.read_text(encoding="utf-8"), path.name == "__init__.py", set(FILES))
+        for module, path in FILES.items()
+    }
+
+
+def layer(module: str) -> str:
+    """The name that carries the rank; modules of a subpackage have the rank of the subpackage."""
+    return module.split(".")[1]
+
+
+def test_imports_are_resolved() -> None:
+    known = {"jimpact", "jimpact.a", "jimpact.laws", "jimpact.laws.b", "jimpact.laws.c"}
+    source = "import jimpact.a\nfrom jimpact.laws import b, thing\nfrom . import c\nfrom ..a import x\nimport jax"
+    assert imported("jimpact.laws.d", source, False, known) == {
+        "jimpact.a",
+        "jimpact.laws",
+        "jimpact.laws.b",
+        "jimpact.laws.c",
+    }
+    assert imported("jimpact.laws", "from .b import x", True, known) == {"jimpact.laws.b"}
+    assert imported("jimpact.d", "def f():\n    from jimpact import __version__", False, known) == {"jimpact"}
+
+
+def test_every_module_has_a_rank() -> None:
+    assert FILES
+    assert not [module for module in FILES if module != PACKAGE and layer(module) not in RANK]
+
+
+def test_imports_point_down() -> None:
+    upward = [
+        f"{module} imports {target}"
+        for module, targets in graph().items()
+        for target in sorted(targets)
+        if PACKAGE not in (module, target) and RANK.get(layer(module), -1) < RANK.get(layer(target), len(RANKS))
+    ]
+    assert not upward
+
+
+def test_imports_have_no_cycle() -> None:
+    try:
+        TopologicalSorter(graph()).prepare()
+    except CycleError as error:
+        pytest.fail("import cycle: " + " <- ".join(error.args[1]))
+
+
+@pytest.mark.parametrize("wide", ["0", "1"])
+def test_import_is_light_and_leaves_precision_alone(wide: str) -> None:
+    code = (
+        "import sys, jax\n"
+        "before = jax.config.jax_enable_x64\n"
+        f"import {PACKAGE}\n"
+        "assert jax.config.jax_enable_x64 == before, 'jax_enable_x64 changed'\n"
+        "heavy = {'matplotlib', 'pydantic', 'rich'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    env = {**os.environ, "JAX_ENABLE_X64": wide}
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=env, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
+def tracked() -> list[Path]:
+    git = shutil.which("git")
+    if git is None:
+        pytest.skip("git is not available")
+    patterns = ["*.py", "*.md", "*.toml"]
+    run = subprocess.run([git, "ls-files", "-z", "--", *patterns], cwd=ROOT, capture_output=True, text=True)
+    names = [name for name in run.stdout.split("\0") if name]
+    if run.returncode or not names:
+        pytest.skip("not a git checkout")
+    return [ROOT / name for name in names if (ROOT / name).is_file()]
+
+
+def test_no_file_names_a_place_on_one_machine() -> None:
+    places = ("work", "workspace", "tmp", "home", "root", "opt", "mnt", "Users")
+    # A slash that starts a path: not a quotient, a relative path or the middle of an address.
+    absolute = re.compile(r"(?<![\w.*)\]}])" + "/" + "(?:" + "|".join(places) + r")(?!\w)")
+    assert absolute.search("see " + "/" + "tmp/x") and not absolute.search("energy" + "/" + "work")
+    found = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in tracked()
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if absolute.search(line)
+    ]
+    assert not found
+
+
+def test_modules_are_short() -> None:
+    lengths = {module: len(path.read_text(encoding="utf-8").splitlines()) for module, path in FILES.items()}
+    assert not {module: length for module, length in lengths.items() if length > LONGEST}
