@@ -102,7 +102,7 @@ def close(lane: Lane, state: Slide, static: Scalar, rule: StopRule) -> End:
         state.friction_work + friction,
         last.books,
         line.stopped | last.stopped,
-        jnp.where(slips, divide(error, last.books.impulse), 0),
+        jnp.where(slips, jnp.abs(divide(error, last.books.impulse)), 0),
         reaches,
         state.books.impulse + p1,
         line.books.compressing,

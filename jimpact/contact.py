@@ -90,6 +90,7 @@ def apply_impulse(body_a: Body, body_b: Body, point: Vector3, normal: Vector3, i
     return _pushed(a, point, world), _pushed(b, point, -world)
 
 
+@jax.jit
 def mobility(body: Body) -> tuple[Scalar, Matrix3]:
     """1/m and the inverse of I (world axes), exactly zero with zero derivative where these are infinite.
 
@@ -166,11 +167,13 @@ def _checked_body(name: str, body: Body) -> tuple[Body, tuple[int, ...]]:
     return Body(**fields), jnp.broadcast_shapes(*leading.values())
 
 
+@jax.jit
 def _point_velocity(body: Body, point: Vector3) -> Vector3:
     """Velocity of the body's material point at `point`, world axes."""
     return body.velocity + jnp.cross(body.angular_velocity, point - body.position)
 
 
+@jax.jit
 def _pushed(body: Body, point: Vector3, impulse: Vector3) -> Body:
     """The body after a world-axes impulse at `point`."""
     inverse_mass, inverse = mobility(body)

@@ -40,7 +40,7 @@ NEWTON_STEPS = 5  # from the constant-k prediction, 4 reach round-off on 99.9 % 
 LANDED = 4096  # x epsilon: a landing error within this is taken as landed
 OVERSHOOT = 1e-7  # relative: lands just past k = 0, so that the next step starts beyond it
 TRUST = 1e-4  # largest relative size of the last terms kept, when the tolerance would allow more
-WORK = 3  # x tolerance: error of the work admitted per step; its later terms shrink fast
+WORK = 10  # x tolerance: error of the work admitted per step; its later terms shrink fast
 FAINT = 1e-2  # of the tolerance: slip that ends within this impulse has no way left to matter
 
 
@@ -187,7 +187,8 @@ def _trusted(
     """How far the series reaches: where its last terms weigh as much as the error admitted."""
     per_step = accuracy.tolerance * _reference(state) / (unit * jnp.maximum(1, lane.plane.mu))
     admitted = jnp.minimum(TRUST * series.R[0], per_step)
-    reach = root_estimate(divide(accuracy.tolerance * WORK, jnp.abs(work[-1]), 1e30), accuracy.order)
+    energy = _reference(state) * jnp.maximum(1, jnp.abs(series.V[0]))
+    reach = root_estimate(divide(WORK * accuracy.tolerance * energy, jnp.abs(work[-1]), 1e30), accuracy.order)
     for n in (accuracy.order - 1, accuracy.order):
         size = jnp.sqrt(series.X[n] ** 2 + series.Y[n] ** 2 + series.R[n] ** 2)
         reach = jnp.minimum(reach, root_estimate(divide(admitted, size, 1e30), n))
@@ -230,7 +231,8 @@ def _settle(
     live = ~after.resting & ~waits
     compressed = live & books.compressing & (v >= -near) & (k > 0)
     target = rule.target(books, lane.v0, lane.e)
-    stop = live & ~books.compressing & (rule.current(books, v) >= target * (1 - landed))
+    short = target - rule.current(books, v)
+    stop = live & ~books.compressing & (short <= landed * target + rule.noise(books, near))
     falls = live & ~books.compressing & ~stop & (v <= near) & (k < 0)
     # So little restitution that the straight line of `closure` covers it, with e linear:
     last = compressed & (lane.e * lane.e <= 0.01 * jnp.finfo(v.dtype).eps)

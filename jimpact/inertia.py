@@ -17,9 +17,11 @@ W is 3x3, symmetric, in contact axes (rows t1, t2, n of `contact_frame`), 1/kg. 
 | L | Cholesky factor of M = L L^T, as a list of columns from the diagonal down | n, n-1, .., 1 |
 
 Linear algebra is written out in array operations, n steps for n coordinates, so that it compiles to plain
-arithmetic on every device.
+arithmetic on every device. The helpers are jitted so that a call outside `jax.jit` compiles a few pieces, not
+hundreds of single operations.
 """
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Float
@@ -90,6 +92,7 @@ def generalized_velocity_after(
     return jnp.where(definite[..., None], velocity + change, jnp.nan)
 
 
+@jax.jit
 def _share(body: Body, point: Vector3, frame: Matrix3) -> Matrix3:
     """What one body adds to W: 1/m + (r x t_k) . I^-1 (r x t_l), with t_k the rows of the frame."""
     inverse_mass, inverse = mobility(body)
@@ -108,6 +111,7 @@ def _checked_coordinates(mass_matrix: Array, jacobian: Array) -> tuple[Array, Ar
     return mass_matrix, jacobian
 
 
+@jax.jit
 def _cholesky(matrix: Array) -> tuple[list[Array], Flag]:
     """Columns of L, and where the matrix is symmetric positive definite; elsewhere the columns are harmless.
 
@@ -128,6 +132,7 @@ def _cholesky(matrix: Array) -> tuple[list[Array], Flag]:
     return columns, definite
 
 
+@jax.jit
 def _forward(factor: list[Array], right: Array) -> Array:
     """Y with L Y = right, of shape (..., n, k)."""
     rows = []
@@ -138,6 +143,7 @@ def _forward(factor: list[Array], right: Array) -> Array:
     return jnp.concatenate(jnp.broadcast_arrays(*rows), -2)
 
 
+@jax.jit
 def _backward(factor: list[Array], right: Array) -> Array:
     """X with L^T X = right, of shape (..., n, k)."""
     rows = right[..., :0, :]

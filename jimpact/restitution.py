@@ -48,12 +48,14 @@ class StopRule(NamedTuple):
     target(books, v0, e) and current(books, v): the two values that must become equal.
     watched(P, V, A): which series (normal impulse, normal velocity, work) the quantity follows.
     distance(missing, v, k, books, e): normal impulse to the end if k stays; inf if never reached.
+    noise(books, near): error of the quantity when v has the error `near`.
     """
 
     target: Callable[[Books, Scalar, Scalar], Scalar]
     current: Callable[[Books, Scalar], Scalar]
     watched: Callable[[Sequence[Scalar], Sequence[Scalar], Sequence[Scalar]], Sequence[Scalar]]
     distance: Callable[[Scalar, Scalar, Scalar, Books, Scalar], Scalar]
+    noise: Callable[[Books, Scalar], Scalar]
 
 
 def open_books(v0: Scalar) -> Books:
@@ -117,17 +119,20 @@ RULES = {
         current=lambda books, v: books.restitution_work,
         watched=lambda P, V, A: A,
         distance=_stronge_distance,
+        noise=lambda books, near: near * (books.impulse - books.compression_impulse),
     ),
     "poisson": StopRule(
         target=lambda books, v0, e: e * books.compression_impulse,
         current=lambda books, v: books.impulse - books.compression_impulse,
         watched=lambda P, V, A: P,
         distance=lambda missing, v, k, books, e: missing,
+        noise=lambda books, near: near,
     ),
     "newton": StopRule(
         target=lambda books, v0, e: -e * v0,
         current=lambda books, v: v,
         watched=lambda P, V, A: V,
         distance=_newton_distance,
+        noise=lambda books, near: near,
     ),
 }
