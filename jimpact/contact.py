@@ -186,7 +186,7 @@ def _inverse(inertia: Matrix3) -> tuple[Matrix3, Flag]:
     """Adjugate over determinant, and where the matrix is symmetric positive definite; elsewhere harmless."""
     sym, symmetric = symmetric_part(inertia)
     # The result does not depend on the scale; it keeps the determinant of a millimetre bead within float32.
-    scale = lax.stop_gradient(jnp.trace(sym, axis1=-2, axis2=-1))[..., None, None]
+    scale = lax.stop_gradient(jnp.max(jnp.diagonal(sym, axis1=-2, axis2=-1), -1))[..., None, None]
     scale = jnp.where(scale > 0, scale, 1)
     c0, c1, c2 = jnp.moveaxis(sym / scale, -1, 0)
     adjugate = jnp.stack([jnp.cross(c1, c2), jnp.cross(c2, c0), jnp.cross(c0, c1)], -2)

@@ -41,6 +41,7 @@ LANDED = 4096  # x epsilon: a landing error within this is taken as landed
 OVERSHOOT = 1e-7  # relative: lands just past k = 0, so that the next step starts beyond it
 TRUST = 1e-4  # largest relative size of the last terms kept, when the tolerance would allow more
 WORK = 10  # x tolerance: error of the work admitted per step; its later terms shrink fast
+NOISE = 4  # x epsilon x the sum of its terms: slip below this is round-off
 FAINT = 1e-2  # of the tolerance: slip that ends within this impulse has no way left to matter
 
 
@@ -217,7 +218,10 @@ def _arrive(lane: Lane, after: Slide, accuracy: Accuracy) -> tuple[Scalar, Scala
     x, y, v = velocity(lane, after)
     r = jnp.where(after.resting, 1, norm(x, y))
     sx, sy = divide(x, r), divide(y, r)
+    p = after.books.impulse
     faint = r < -rates(plane, sx, sy)[0] * FAINT * accuracy.tolerance * _reference(after)
+    noise = NOISE * jnp.finfo(v.dtype).eps * (norm(lane.x0, lane.y0) + norm(plane.dx, plane.dy) * p)
+    faint |= r <= noise
     return v, plane.w - plane.mu * (plane.dx * sx + plane.dy * sy), faint
 
 

@@ -13,6 +13,7 @@ from jaxtyping import Float
 from jimpact.hodograph import Accuracy
 from jimpact.laws import LAWS
 from jimpact.laws.hodograph_law import Solution, follow, line_start, unfold
+from jimpact.numerics import norm
 from jimpact.state import Impact, ImpactInfo, Outcome
 from jimpact.types import Array, ArrayLike, Flag, Matrix3, Scalar, Vector3
 
@@ -84,7 +85,7 @@ def solve(
     solution = follow(W_, v_, mu_, e_, static_, record.rule, level)
     impulse, after = unfold(solution)
     end = solution.end
-    good = end.finished & (end.error <= TRUSTED * level.tolerance) & jnp.isfinite(impulse).all(-1)
+    good = end.finished & (end.error <= TRUSTED * level.tolerance) & _plausible(solution, static_, level.tolerance)
     outcome = jnp.where(
         valid, jnp.where(approaching, jnp.where(good, Outcome.OK, Outcome.UNFINISHED), Outcome.SEPARATING), Outcome.INVALID
     ).astype(jnp.int32)
@@ -101,6 +102,14 @@ def solve(
             mode=jnp.where(approaching, info.mode, -1),
         ),
     )
+
+
+def _plausible(solution: Solution, static: Scalar, tolerance: float) -> Flag:
+    """Finite, pushing, not approaching, and within the friction cone: what every law of slip promises."""
+    end = solution.end
+    p, slack = end.books.impulse, TRUSTED * tolerance
+    cone = norm(end.ix, end.iy) <= static * p * (1 + slack) + slack * p
+    return jnp.isfinite(end.ix + end.iy + p) & (p > 0) & (end.v >= -slack * (1 + p)) & cone
 
 
 def _info(solution: Solution, impulse: Vector3, before: Vector3, after: Vector3, line: Scalar) -> ImpactInfo:
