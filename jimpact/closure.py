@@ -42,6 +42,8 @@ class End(NamedTuple):
     error: Scalar  # estimate, relative to the normal impulse
     reaches_zero: Flag
     zero_at: Scalar  # normal impulse at zero slip, where reached
+    zero_ix: Scalar  # tangential impulse there
+    zero_iy: Scalar
     compressing_at_zero: Flag
     stick: Flag
 
@@ -105,6 +107,8 @@ def close(lane: Lane, state: Slide, static: Scalar, rule: StopRule) -> End:
         jnp.where(slips, jnp.abs(divide(error, last.books.impulse)), 0),
         reaches,
         state.books.impulse + p1,
+        ix + cx,
+        iy + cy,
         line.books.compressing,
         stick,
     )

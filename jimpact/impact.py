@@ -4,7 +4,7 @@ Shapes, dtypes and names are checked here, at once and with a sentence; bad valu
 lane's `Outcome` and never touch another lane, nor its derivative.
 """
 
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +17,7 @@ from jimpact.numerics import norm
 from jimpact.state import Impact, ImpactInfo, Outcome
 from jimpact.types import Array, ArrayLike, Flag, Matrix3, Scalar, Vector3
 
-__all__ = ["ACCURACIES", "solve"]
+__all__ = ["ACCURACIES", "Case", "prepare", "solve"]
 
 T = TypeVar("T")
 
@@ -69,31 +69,21 @@ def solve(
     Returns:
         Impact: impulse on body a, velocity after, outcome, and info, each with the batch shape in front.
     """
-    record = _named(law, LAWS, "law")
     if tangential_restitution is not None:
         raise ValueError(f"tangential_restitution is not a parameter of law={law!r}; leave it out")
-    W, v, mu, e, static = _arrays(inverse_inertia, velocity, friction, restitution, static_friction)
-    level = _named(accuracy, ACCURACIES[v.dtype.name], "accuracy")
-
-    valid = _valid(W, v, mu, e, static)
-    approaching = valid & (v[..., 2] < 0)
-    # Harmless stand-ins, so that no bad lane can make a nan, not even in a derivative.
-    W_ = jnp.where(approaching[..., None, None], W, jnp.eye(3, dtype=W.dtype))
-    v_ = jnp.where(approaching[..., None], v, jnp.asarray([0, 0, -1], v.dtype))
-    mu_, e_, static_ = (jnp.where(approaching, a, 0.5) for a in (mu, e, static))
-
-    solution = follow(W_, v_, mu_, e_, static_, record.rule, level)
+    case = prepare(inverse_inertia, velocity, friction, restitution, static_friction, law, accuracy)
+    valid, approaching, level, solution = case.valid, case.approaching, case.level, case.solution
     impulse, after = unfold(solution)
     end = solution.end
-    good = end.finished & (end.error <= TRUSTED * level.tolerance) & _plausible(solution, static_, level.tolerance)
+    good = end.finished & (end.error <= TRUSTED * level.tolerance) & _plausible(case)
     outcome = jnp.where(
         valid, jnp.where(approaching, jnp.where(good, Outcome.OK, Outcome.UNFINISHED), Outcome.SEPARATING), Outcome.INVALID
     ).astype(jnp.int32)
-    info = _info(solution, impulse, v_, after, line_start(solution, line_tolerance, level.order))
+    info = _info(solution, impulse, after, line_start(solution, line_tolerance, level.order))
     info = jax.tree.map(lambda a: _masked(a, valid, approaching), info)
     return Impact(
         jnp.where(valid[..., None], jnp.where(approaching[..., None], impulse, 0), jnp.nan),
-        jnp.where(valid[..., None], jnp.where(approaching[..., None], after, v), jnp.nan),
+        jnp.where(valid[..., None], jnp.where(approaching[..., None], after, case.velocity), jnp.nan),
         outcome,
         info._replace(
             slip_end=jnp.where(approaching, info.slip_end, jnp.nan),
@@ -104,18 +94,52 @@ def solve(
     )
 
 
-def _plausible(solution: Solution, static: Scalar, tolerance: float) -> Flag:
+class Case(NamedTuple):
+    """Checked input and its solution; lanes that are not valid and approaching hold a harmless stand-in."""
+
+    velocity: Vector3
+    static_friction: Scalar
+    valid: Flag
+    approaching: Flag
+    level: Accuracy
+    solution: Solution
+
+
+def prepare(
+    inverse_inertia: ArrayLike,
+    velocity: ArrayLike,
+    friction: ArrayLike,
+    restitution: ArrayLike,
+    static_friction: ArrayLike | None,
+    law: str,
+    accuracy: str,
+) -> Case:
+    """Check the input, and follow the slip of every lane that is valid and approaching."""
+    record = _named(law, LAWS, "law")
+    W, v, mu, e, static = _arrays(inverse_inertia, velocity, friction, restitution, static_friction)
+    level = _named(accuracy, ACCURACIES[v.dtype.name], "accuracy")
+    valid = _valid(W, v, mu, e, static)
+    approaching = valid & (v[..., 2] < 0)
+    # Harmless stand-ins, so that no bad lane can make a nan, not even in a derivative.
+    W_ = jnp.where(approaching[..., None, None], W, jnp.eye(3, dtype=W.dtype))
+    v_ = jnp.where(approaching[..., None], v, jnp.asarray([0, 0, -1], v.dtype))
+    mu_, e_, static_ = (jnp.where(approaching, a, 0.5) for a in (mu, e, static))
+    return Case(v, static_, valid, approaching, level, follow(W_, v_, mu_, e_, static_, record.rule, level))
+
+
+def _plausible(case: Case) -> Flag:
     """Finite, pushing, not approaching, and within the friction cone: what every law of slip promises."""
-    end = solution.end
-    p, slack = end.books.impulse, TRUSTED * tolerance
-    cone = norm(end.ix, end.iy) <= static * p * (1 + slack) + slack * p
+    end = case.solution.end
+    p, slack = end.books.impulse, TRUSTED * case.level.tolerance
+    cone = norm(end.ix, end.iy) <= case.static_friction * p * (1 + slack) + slack * p
     return jnp.isfinite(end.ix + end.iy + p) & (p > 0) & (end.v >= -slack * (1 + p)) & cone
 
 
-def _info(solution: Solution, impulse: Vector3, before: Vector3, after: Vector3, line: Scalar) -> ImpactInfo:
+def _info(solution: Solution, impulse: Vector3, after: Vector3, line: Scalar) -> ImpactInfo:
     """Ledger and events, in the user's units."""
     end, units, lane = solution.end, solution.units, solution.lane
     books, nan = end.books, jnp.nan
+    before = units.velocity[..., None] * jnp.stack([lane.x0, lane.y0, lane.v0], -1)
     started = (lane.x0 != 0) | (lane.y0 != 0)
     case = jnp.where(end.compressing_at_zero, 1, 3) + jnp.where(end.stick, 0, 1)
     mode = jnp.where(started, jnp.where(end.reaches_zero, case, 0), jnp.where(end.stick, 5, 6))

@@ -1,0 +1,128 @@
+"""The way through an impact, sampled for plots: same physics as `solve`, read off the same steps.
+
+Inside a step every quantity is the series that the step was taken with; after the last one the path is
+piecewise straight, to zero slip and from there to the end.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Float
+
+from jimpact.hodograph import series_at, velocity
+from jimpact.impact import Case, prepare
+from jimpact.laws.hodograph_law import line_start
+from jimpact.numerics import divide, horner, root_in
+from jimpact.series import normal_work
+from jimpact.types import Array, ArrayLike, Scalar
+
+__all__ = ["Events", "Path", "trace"]
+
+NEWTON_STEPS = 12  # the clock of a given normal impulse, from a linear guess
+
+
+class Events(NamedTuple):
+    """Normal impulse (N s) at each event; nan where it did not happen."""
+
+    compression_end: Scalar
+    slip_end: Scalar
+    line_start: Scalar
+    end: Scalar
+
+
+class Path(NamedTuple):
+    """Samples along an impact, evenly spaced in normal impulse from 0 to its end."""
+
+    normal_impulse: Float[Array, "... samples"]
+    sliding_velocity: Float[Array, "... samples 2"]
+    normal_velocity: Float[Array, "... samples"]
+    impulse: Float[Array, "... samples 3"]
+    work: Float[Array, "... samples"]  # of the normal force
+    events: Events
+
+
+def trace(
+    inverse_inertia: Float[ArrayLike, "... 3 3"],
+    velocity: Float[ArrayLike, "... 3"],
+    friction: Float[ArrayLike, "..."],
+    restitution: Float[ArrayLike, "..."],
+    *,
+    law: str = "stronge",
+    static_friction: Float[ArrayLike, "..."] | None = None,
+    accuracy: str = "standard",
+    samples: int = 200,
+    line_tolerance: float = 0.01,
+) -> Path:
+    """Follow one impact, or a batch, and return `samples` points of its path (arguments as in `solve`).
+
+    Lanes that are not valid, or not approaching, are nan.
+    """
+    if not isinstance(samples, int) or samples < 2:
+        raise ValueError(f"samples={samples!r}; pass a whole number of at least 2")
+    case = prepare(inverse_inertia, velocity, friction, restitution, static_friction, law, accuracy)
+    end, units = case.solution.end, case.solution.units
+    fraction = jnp.linspace(0, 1, samples, dtype=end.v.dtype)
+    p = end.books.impulse[..., None] * fraction
+    ix, iy, work = jax.vmap(lambda q: _at(case, q), in_axes=-1, out_axes=-1)(p)
+
+    lane = jax.tree.map(lambda a: a[..., None], case.solution.lane)
+    plane = lane.plane
+    x = lane.x0 + plane.dx * p + plane.bxx * ix + plane.bxy * iy
+    y = lane.y0 + plane.dy * p + plane.bxy * ix + plane.byy * iy
+    v = lane.v0 + plane.w * p + plane.dx * ix + plane.dy * iy
+
+    def shown(a: Array, unit: Scalar) -> Array:
+        extra = (1,) * (a.ndim - unit.ndim)
+        unit, there = unit.reshape(unit.shape + extra), case.approaching.reshape(unit.shape + extra)
+        return jnp.where(there, a * unit, jnp.nan)
+
+    nan = jnp.nan
+    line = line_start(case.solution, line_tolerance, case.level.order)
+    slip_end = jnp.where(end.reaches_zero, end.zero_at, nan)
+    return Path(
+        shown(p, units.impulse),
+        shown(jnp.stack([x, y], -1), units.velocity),
+        shown(v, units.velocity),
+        shown(jnp.stack([ix, iy, p], -1), units.impulse),
+        shown(work, units.work),
+        Events(*(shown(a, units.impulse) for a in (end.books.first_end, slip_end, line, end.books.impulse))),
+    )
+
+
+def _at(case: Case, p: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """Tangential impulse and normal work (scaled) at the normal impulse p of each lane."""
+    lane, last, steps, end = case.solution.lane, case.solution.last, case.solution.steps, case.solution.end
+    started = steps.before.books.impulse <= p
+    index = jnp.maximum(started.sum(0) - 1, 0)
+    pick = lambda a: jnp.take_along_axis(a, index[None], 0)[0] if a.ndim > index.ndim else a[0]  # noqa: E731
+    at, length = jax.tree.map(pick, steps.before), pick(steps.length)
+    series, unit = series_at(lane, at, case.level.order)
+    rising = [at.books.impulse - p, *series.P[1:]]
+    t = root_in(rising, length, divide(p - at.books.impulse, series.R[0] * unit), 1e-12 * p, NEWTON_STEPS)
+    t = jnp.where(length > 0, t, 0)
+    booked = at.books.compression_work + at.books.restitution_work
+    inside = (
+        at.ix + horner(series.IX, t),
+        at.iy + horner(series.IY, t),
+        booked + horner(normal_work(series, unit), t),
+    )
+
+    p1, v1 = last.books.impulse, velocity(lane, last)[2]
+    p2 = jnp.where(end.reaches_zero, end.zero_at, end.books.impulse)
+    ix2, iy2 = jnp.where(end.reaches_zero, end.zero_ix, end.ix), jnp.where(end.reaches_zero, end.zero_iy, end.iy)
+    v2 = lane.v0 + lane.plane.w * p2 + lane.plane.dx * ix2 + lane.plane.dy * iy2
+    done = last.books.compression_work + last.books.restitution_work
+    corner = (last.ix, last.iy, done, p1, v1), (ix2, iy2, done + 0.5 * (v1 + v2) * (p2 - p1), p2, v2)
+    final = (end.ix, end.iy, end.books.compression_work + end.books.restitution_work, end.books.impulse, end.v)
+    straight = _between(*corner, p), _between(corner[1], final, p)
+    tail = tuple(jnp.where(p <= p2, a, b) for a, b in zip(*straight, strict=True))
+    ix, iy, work = (jnp.where(p <= p1, a, b) for a, b in zip(inside, tail, strict=True))
+    return ix, iy, work
+
+
+def _between(a: tuple[Scalar, ...], b: tuple[Scalar, ...], p: Scalar) -> tuple[Scalar, ...]:
+    """Tangential impulse (linear) and work (quadratic) at p on the straight piece from a to b."""
+    share = divide(p - a[3], b[3] - a[3])
+    v = a[4] + share * (b[4] - a[4])
+    return a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1]), a[2] + 0.5 * (a[4] + v) * (p - a[3])
