@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from jimpact.hodograph import Lane, Slide, velocity
 from jimpact.numerics import divide, norm
 from jimpact.rays import Plane, diverging_ray, rates, slopes, solve_b, sticks
-from jimpact.restitution import Books, StopRule, book, end_of_compression
+from jimpact.restitution import Books, StopRule, book, end_of_compression, start_of_compression
 from jimpact.types import Flag, Scalar
 
 __all__ = ["End", "close"]
@@ -153,8 +153,6 @@ def _glide(at: Glide, k: Scalar, length: Scalar, lane: Lane, rule: StopRule) -> 
     v = jnp.where(falls, 0, v + k * second)
 
     third = jnp.where(falls & jnp.isfinite(left), left - second, 0)
-    books = books._replace(
-        compressing=books.compressing | falls, compressions=books.compressions + jnp.where(falls, 1, 0)
-    )
+    books = start_of_compression(books, falls)
     books = book(books, third, 0.5 * k * third * third)
     return Glide(v + k * third, books, done | stop), first + second + third

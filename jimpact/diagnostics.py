@@ -49,21 +49,16 @@ def event_sequence(impact: Impact) -> str | np.ndarray:
     an impact gives "". Host side: a string for one impact, an array of strings for a batch.
     """
     info, codes = impact.info, np.asarray(impact.outcome)
-    fields = (info.line_start, info.slip_end, info.compression_end, info.compressions)
+    fields = (info.line_start, info.slip_end, info.compression_end, info.recompression_start, info.recompression_end)
     arrays = [np.asarray(a) for a in fields]
     out = np.empty(codes.shape, dtype=object)
     for lane in np.ndindex(codes.shape):
         there = codes[lane] in (Outcome.OK, Outcome.UNFINISHED)
-        out[lane] = _sequence(*(a[lane] for a in arrays)) if there else ""
+        out[lane] = _sequence(*(float(a[lane]) for a in arrays)) if there else ""
     return out if codes.shape else str(out[()])
 
 
-def _sequence(line: float, slip: float, compression: float, compressions: int) -> str:
-    events = [(compression, 1, "c" + "dc" * (int(compressions) - 1))]
-    if not np.isnan(slip) and slip > 0:
-        events.append((slip, 2, "s"))
-    if not np.isnan(line) and not line >= (slip if not np.isnan(slip) else np.inf):
-        events.append((line, 0, "l"))
-    if slip == 0:
-        events.append((slip, 0, "s"))
-    return "".join(letter for _, _, letter in sorted(events)) + "r"
+def _sequence(line: float, slip: float, *phases: float) -> str:
+    line = np.nan if line >= slip else line  # invariant only once slip is over
+    events = zip((line, slip, *phases), "lscdc", strict=True)
+    return "".join(letter for _, letter in sorted((at, letter) for at, letter in events if not np.isnan(at))) + "r"

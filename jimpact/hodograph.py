@@ -31,7 +31,7 @@ from jax.lax import stop_gradient
 from jimpact.numerics import divide, horner, norm, own_kernel, root_estimate, root_in, sqrt
 from jimpact.rays import Plane, rates
 from jimpact.restitution import Books, StopRule, book, open_books, switch
-from jimpact.series import Series, expand, friction_work, normal_work
+from jimpact.series import Series, expand, work_done, work_series
 from jimpact.types import Flag, Scalar, Whole
 
 __all__ = ["Accuracy", "Lane", "Slide", "Steps", "lane_of", "series_at", "slide", "velocity"]
@@ -40,7 +40,7 @@ NEWTON_STEPS = 5  # from the constant-k prediction, 4 reach round-off on 99.9 % 
 LANDED = 4096  # x epsilon: a landing error within this is taken as landed
 OVERSHOOT = 1e-7  # relative: lands just past k = 0, so that the next step starts beyond it
 TRUST = 1e-4  # largest relative size of the last terms kept, when the tolerance would allow more
-WORK = 10  # x tolerance: error of the work admitted per step; its later terms shrink fast
+WORK = 100  # x tolerance: last term admitted of the work, whose value is summed further and only aimed with
 NOISE = 4  # x epsilon x the sum of its terms: slip below this is round-off
 FAINT = 1e-2  # of the tolerance: slip that ends within this impulse has no way left to matter
 
@@ -148,7 +148,7 @@ def _measure(lane: Lane, state: Slide, rule: StopRule, accuracy: Accuracy) -> Sc
     series, unit = series_at(lane, state, accuracy.order)
     plane, books = lane.plane, state.books
     X, Y, R, V = series.X, series.Y, series.R, series.V
-    work = normal_work(series, unit)
+    work = work_series(V, series.P, accuracy.order)
     reach = jnp.minimum(_trusted(lane, state, series, work, unit, accuracy), state.bound)
     target = rule.target(books, lane.v0, lane.e)
     S = list(rule.watched(series.P, V, work))
@@ -207,9 +207,11 @@ def _next_flat(plane: Plane, turning: Scalar, falling: Flag) -> tuple[Scalar, Sc
 
 def _move(lane: Lane, state: Slide, length: Scalar, accuracy: Accuracy) -> tuple[Scalar, ...]:
     """Normal impulse, tangential impulse, normal work and friction work of a step."""
-    series, unit = series_at(lane, state, accuracy.order)
-    work, friction = normal_work(series, unit), friction_work(lane.plane, series, unit)
-    return tuple(horner(c, length) for c in (series.P, series.IX, series.IY, work, friction))
+    series, _ = series_at(lane, state, accuracy.order)
+    impulse = (horner(c, length) for c in (series.P, series.IX, series.IY))
+    work = work_done(series.V, series.P, length)
+    friction = work_done(series.X, series.IX, length) + work_done(series.Y, series.IY, length)
+    return *impulse, work, friction
 
 
 def _arrive(lane: Lane, after: Slide, accuracy: Accuracy) -> tuple[Scalar, Scalar, Flag]:

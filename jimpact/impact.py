@@ -25,7 +25,7 @@ T = TypeVar("T")
 ACCURACIES = {
     "float64": {
         "low": Accuracy(8, 20, 1e-5),
-        "standard": Accuracy(12, 28, 1.5e-9),
+        "standard": Accuracy(12, 24, 5e-9),
         "high": Accuracy(18, 48, 1e-13),
     },
     "float32": {
@@ -35,6 +35,7 @@ ACCURACIES = {
     },
 }
 TRUSTED = 1e3  # x the error admitted per step: an estimated error beyond this is UNFINISHED
+EVENTS = ("compression_end", "recompression_start", "recompression_end", "slip_end", "line_start", "mode")
 ASYMMETRY = 1e-4  # of the largest entry: more than rounded print, less than a mistake
 
 
@@ -80,17 +81,11 @@ def solve(
         valid, jnp.where(approaching, jnp.where(good, Outcome.OK, Outcome.UNFINISHED), Outcome.SEPARATING), Outcome.INVALID
     ).astype(jnp.int32)
     info = _info(solution, impulse, after, line_start(solution, line_tolerance, level.order))
-    info = jax.tree.map(lambda a: _masked(a, valid, approaching), info)
     return Impact(
         jnp.where(valid[..., None], jnp.where(approaching[..., None], impulse, 0), jnp.nan),
         jnp.where(valid[..., None], jnp.where(approaching[..., None], after, case.velocity), jnp.nan),
         outcome,
-        info._replace(
-            slip_end=jnp.where(approaching, info.slip_end, jnp.nan),
-            line_start=jnp.where(approaching, info.line_start, jnp.nan),
-            compression_end=jnp.where(approaching, info.compression_end, jnp.nan),
-            mode=jnp.where(approaching, info.mode, -1),
-        ),
+        ImpactInfo(*(_masked(a, name, valid, approaching) for a, name in zip(info, ImpactInfo._fields, strict=True))),
     )
 
 
@@ -150,6 +145,8 @@ def _info(solution: Solution, impulse: Vector3, after: Vector3, line: Scalar) ->
         friction_work=end.friction_work * units.work,
         kinetic_energy_change=0.5 * (impulse * (before + after)).sum(-1),
         compression_end=books.first_end * units.impulse,
+        recompression_start=jnp.where(books.compressions > 1, books.last_start, nan) * units.impulse,
+        recompression_end=jnp.where(books.compressions > 1, books.last_end, nan) * units.impulse,
         slip_end=jnp.where(end.reaches_zero, end.zero_at, nan) * units.impulse,
         line_start=line * units.impulse,
         compressions=books.compressions.astype(jnp.int32),
@@ -157,10 +154,11 @@ def _info(solution: Solution, impulse: Vector3, after: Vector3, line: Scalar) ->
     )
 
 
-def _masked(a: Array, valid: Flag, approaching: Flag) -> Array:
-    """Zero without an impact; nan (or -1 for a count) where the input was not usable."""
+def _masked(a: Array, name: str, valid: Flag, approaching: Flag) -> Array:
+    """Without an impact sums are 0, events nan and the mode -1; where the input was not usable, nan or -1."""
     bad = jnp.nan if jnp.issubdtype(a.dtype, jnp.floating) else -1
-    return jnp.where(valid, jnp.where(approaching, a, 0), bad)
+    none = bad if name in EVENTS else 0
+    return jnp.where(valid, jnp.where(approaching, a, none), bad)
 
 
 def _named(name: str, table: dict[str, T], argument: str) -> T:

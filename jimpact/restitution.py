@@ -27,7 +27,7 @@ import jax.numpy as jnp
 from jimpact.numerics import divide, sqrt
 from jimpact.types import Flag, Scalar
 
-__all__ = ["RULES", "Books", "StopRule", "book", "end_of_compression", "open_books", "switch"]
+__all__ = ["RULES", "Books", "StopRule", "book", "end_of_compression", "open_books", "start_of_compression", "switch"]
 
 
 class Books(NamedTuple):
@@ -39,6 +39,8 @@ class Books(NamedTuple):
     compression_work: Scalar  # <= 0
     restitution_work: Scalar  # >= 0
     first_end: Scalar  # normal impulse at the end of the first compression
+    last_start: Scalar  # and at the start and the end of the last one
+    last_end: Scalar
     compressions: Scalar
 
 
@@ -60,7 +62,7 @@ class StopRule(NamedTuple):
 
 def open_books(v0: Scalar) -> Books:
     zero = jnp.zeros_like(v0)
-    return Books(jnp.ones_like(v0, bool), zero, zero, zero, zero, zero, jnp.ones_like(v0))
+    return Books(jnp.ones_like(v0, bool), *[zero] * 7, jnp.ones_like(v0))
 
 
 def book(books: Books, impulse: Scalar, work: Scalar) -> Books:
@@ -78,7 +80,18 @@ def end_of_compression(books: Books, now: Flag) -> Books:
     """Close the compression of the lanes `now`."""
     first = now & (books.compressions == 1)
     return books._replace(
-        compressing=books.compressing & ~now, first_end=jnp.where(first, books.impulse, books.first_end)
+        compressing=books.compressing & ~now,
+        first_end=jnp.where(first, books.impulse, books.first_end),
+        last_end=jnp.where(now, books.impulse, books.last_end),
+    )
+
+
+def start_of_compression(books: Books, now: Flag) -> Books:
+    """Open a further compression in the lanes `now`."""
+    return books._replace(
+        compressing=books.compressing | now,
+        last_start=jnp.where(now, books.impulse, books.last_start),
+        compressions=books.compressions + jnp.where(now, 1, 0),
     )
 
 
@@ -88,13 +101,11 @@ def switch(books: Books, now: Flag, v: Scalar, k: Scalar) -> Books:
     The piece between the exact zero of v and here (impulse v/k, work v^2/2k) moves to the new phase.
     Its value is round-off; its derivative is that of the moment at which v = 0, hence exact books.
     """
-    falls = now & ~books.compressing
     extra = jnp.where(now, divide(v, k), 0)
-    before = end_of_compression(book(books, -extra, -0.5 * v * extra), now & books.compressing)
-    before = before._replace(
-        compressing=before.compressing | falls, compressions=books.compressions + jnp.where(falls, 1, 0)
-    )
-    return book(before, extra, 0.5 * v * extra)
+    before = book(books, -extra, -0.5 * v * extra)
+    changed = end_of_compression(before, now & books.compressing)
+    changed = start_of_compression(changed, now & ~books.compressing)
+    return book(changed, extra, 0.5 * v * extra)
 
 
 def _stronge_distance(missing: Scalar, v: Scalar, k: Scalar, books: Books, e: Scalar) -> Scalar:

@@ -43,6 +43,8 @@ class ImpactInfo(NamedTuple):
     friction_work: Scalar
     kinetic_energy_change: Scalar
     compression_end: Scalar  # where the first compression ended
+    recompression_start: Scalar  # where a second compression began and ended, if there was one
+    recompression_end: Scalar
     slip_end: Scalar  # where slip first reached zero
     line_start: Scalar  # where the direction of slip became invariant, to within `line_tolerance`
     compressions: Whole

@@ -14,7 +14,7 @@ from jimpact.hodograph import series_at, velocity
 from jimpact.impact import Case, prepare
 from jimpact.laws.hodograph_law import line_start
 from jimpact.numerics import divide, horner, root_in
-from jimpact.series import normal_work
+from jimpact.series import work_done
 from jimpact.types import Array, ArrayLike, Scalar
 
 __all__ = ["Events", "Path", "trace"]
@@ -105,7 +105,7 @@ def _at(case: Case, p: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     inside = (
         at.ix + horner(series.IX, t),
         at.iy + horner(series.IY, t),
-        booked + horner(normal_work(series, unit), t),
+        booked + work_done(series.V, series.P, t),
     )
 
     p1, v1 = last.books.impulse, velocity(lane, last)[2]
