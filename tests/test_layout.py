@@ -21,7 +21,7 @@ RANKS = (
     "rays series restitution hodograph closure planar",
     "laws",
     "impact",
-    "trace diagnostics sequence",
+    "bodies trace diagnostics sequence",
     "simulate identify",
     "plot report scene cli interop __main__",
 )
