@@ -37,10 +37,12 @@ from jimpact.types import Flag, Scalar, Whole
 __all__ = ["Accuracy", "Lane", "Slide", "Steps", "lane_of", "series_at", "slide", "velocity"]
 
 NEWTON_STEPS = 5  # from the constant-k prediction, 4 reach round-off on 99.9 % of the steps
-LANDED = 4096  # x epsilon: a landing error within this is taken as landed
+LANDED = 64  # x epsilon x size: a landing error within this is taken as landed
+CONVERGED = 4096  # x epsilon x size: beyond this Newton's method is not trusted to have converged
 OVERSHOOT = 1e-7  # relative: lands just past k = 0, so that the next step starts beyond it
 TRUST = 1e-4  # largest relative size of the last terms kept, when the tolerance would allow more
 WORK = 100  # x tolerance: last term admitted of the work, whose value is summed further and only aimed with
+SLOWEST = 1e-3  # rate of the clock per rate of impulse, where slip hardly changes
 NOISE = 4  # x epsilon x the sum of its terms: slip below this is round-off
 FAINT = 1e-2  # of the tolerance: slip that ends within this impulse has no way left to matter
 
@@ -134,7 +136,7 @@ def series_at(lane: Lane, state: Slide, order: int) -> tuple[Series, Scalar]:
     """Series where the lane is, in a clock of its own rate; a resting lane gets a harmless one."""
     x, y, v = velocity(lane, state)
     x, y = jnp.where(state.resting, 1, x), jnp.where(state.resting, 0, y)
-    unit = stop_gradient(1 / (lane.rate + norm(x, y) / _reference(state)))
+    unit = stop_gradient(1 / (lane.rate + SLOWEST * norm(x, y) / _reference(state)))
     return expand(lane.plane, x, y, v, unit, order), unit
 
 
@@ -173,7 +175,7 @@ def _measure(lane: Lane, state: Slide, rule: StopRule, accuracy: Accuracy) -> Sc
     )
     ratio = x / (R[0] * unit)
     guess = jnp.where(bounding, 0.5 * reach, ratio / jnp.maximum(1 + 0.5 * R[1] / R[0] * ratio, 0.1))
-    tolerance = LANDED * jnp.finfo(R[0].dtype).eps * scale
+    tolerance = CONVERGED * jnp.finfo(R[0].dtype).eps * scale
     root = root_in(F, reach, guess, tolerance, NEWTON_STEPS)
     root = jnp.where(flat, root * (1 + OVERSHOOT), root)
     ends = horner(E, jnp.where(bounding, root, reach)) >= 0

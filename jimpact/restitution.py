@@ -30,6 +30,9 @@ from jimpact.types import Flag, Scalar
 __all__ = ["RULES", "Books", "StopRule", "book", "end_of_compression", "open_books", "start_of_compression", "switch"]
 
 
+LARGEST_EXTRA = 1e-2  # of the impulse: what a landing error may move from one phase to the next
+
+
 class Books(NamedTuple):
     """What has been received so far, in all and by phase."""
 
@@ -101,7 +104,8 @@ def switch(books: Books, now: Flag, v: Scalar, k: Scalar) -> Books:
     The piece between the exact zero of v and here (impulse v/k, work v^2/2k) moves to the new phase.
     Its value is round-off; its derivative is that of the moment at which v = 0, hence exact books.
     """
-    extra = jnp.where(now, divide(v, k), 0)
+    near = jnp.abs(v) <= LARGEST_EXTRA * jnp.abs(k) * books.impulse  # else v is noise about a flat place
+    extra = jnp.where(now & near, divide(v, k), 0)
     before = book(books, -extra, -0.5 * v * extra)
     changed = end_of_compression(before, now & books.compressing)
     changed = start_of_compression(changed, now & ~books.compressing)

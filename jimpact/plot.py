@@ -1,0 +1,284 @@
+"""Figures of an impact. Each function returns a matplotlib Figure and shows nothing.
+
+Letters mark the events, as in `event_sequence`: c end of compression, s slip zero, l direction of slip
+invariant, d start of a further compression, r end of the impact.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path as FilePath
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+from mpl_toolkits.mplot3d.axes3d import Axes3D
+
+from jimpact.rays import invariant_directions
+from jimpact.trace import trace
+from jimpact.types import ArrayLike
+
+__all__ = ["SAMPLES", "Track", "follow", "history", "hodograph", "impulse_path", "save", "single_impact"]
+
+SAMPLES = 400
+PATH, RAY, PLANE, STICK, CONE = "#1f4e9c", "#7a7a7a", "#2a9d8f", "#d1495b", "#b0a08a"
+COMPRESSION, RESTITUTION = "#dbe7f6", "#fbead3"
+SETS = ("#1f4e9c", "#d1495b", "#2a9d8f", "#e09f3e", "#7b4fa3", "#5b7a2a", "#a15c38", "#3a9ec2")
+CLOSE = 0.045  # of the width of a panel: events nearer than this share one label
+SILENT = 1e-6  # of the largest normal velocity: below it, round-off at the end of compression
+
+jitted_trace = jax.jit(trace, static_argnames=("law", "accuracy", "samples", "line_tolerance"))
+
+
+class Track(NamedTuple):
+    """One path on the host, and its events as (letter, normal impulse) in order."""
+
+    normal_impulse: np.ndarray  # (samples,) N s
+    sliding_velocity: np.ndarray  # (samples, 2) m/s
+    normal_velocity: np.ndarray  # (samples,) m/s
+    impulse: np.ndarray  # (samples, 3) N s
+    work: np.ndarray  # (samples,) J
+    events: tuple[tuple[str, float], ...]
+
+    def at(self, values: np.ndarray, p: float) -> np.ndarray:
+        """A sampled quantity at the normal impulse p, on the drawn line."""
+        columns = values.reshape(len(values), -1).T
+        return np.array([np.interp(p, self.normal_impulse, column) for column in columns])
+
+
+def follow(
+    inverse_inertia: ArrayLike, velocity: ArrayLike, friction: ArrayLike, restitution: ArrayLike, **options: Any
+) -> Track:
+    """Trace one impact for drawing; `options` as in `trace`."""
+    arrays = (jnp.asarray(a, float) for a in (inverse_inertia, velocity, friction, restitution))
+    path = jax.tree.map(np.asarray, jitted_trace(*arrays, **{"samples": SAMPLES, **options}))
+    if path.normal_impulse.ndim != 1:
+        raise ValueError("pass one impact: velocity of shape (3,), inverse_inertia of shape (3, 3)")
+    if not np.isfinite(path.impulse).all():
+        raise ValueError("nothing to draw: the input is not valid, or the bodies do not approach (velocity[2] >= 0)")
+    return Track(*path[:5], _events(path))
+
+
+def _events(path: Any) -> tuple[tuple[str, float], ...]:
+    """Events in order. Further compressions are read off the sign of the normal velocity."""
+    p, v, events = path.normal_impulse, path.normal_velocity, path.events
+    first, slip, line = float(events.compression_end), float(events.slip_end), float(events.line_start)
+    found = [("c", first), ("s", slip), ("r", float(events.end))]
+    found += [("l", line)] if not line >= slip else []
+    compressing = v < -SILENT * np.abs(v).max()
+    for i in np.flatnonzero(compressing[1:] != compressing[:-1]):
+        if p[i] >= first:
+            found.append(("d" if compressing[i + 1] else "c", float(np.interp(0, *_rising(v, p, i)))))
+    return tuple(sorted((e for e in found if np.isfinite(e[1])), key=lambda e: e[1]))
+
+
+def _rising(v: np.ndarray, p: np.ndarray, i: int) -> tuple[list[float], list[float]]:
+    order = [i, i + 1] if v[i] < v[i + 1] else [i + 1, i]
+    return [float(v[k]) for k in order], [float(p[k]) for k in order]
+
+
+def hodograph(
+    inverse_inertia: ArrayLike, velocities: ArrayLike, friction: ArrayLike, restitution: ArrayLike, **options: Any
+) -> Figure:
+    """Paths of the sliding velocity from one start (3,) or several (m, 3), with the invariant directions."""
+    starts = np.atleast_2d(np.asarray(velocities, float))
+    tracks = [follow(inverse_inertia, v, friction, restitution, **options) for v in starts]
+    fig = Figure(figsize=(6.4, 6.6), layout="constrained")
+    _draw_hodograph(fig.add_subplot(), tracks, inverse_inertia, friction)
+    return fig
+
+
+def impulse_path(
+    inverse_inertia: ArrayLike, velocity: ArrayLike, friction: ArrayLike, restitution: ArrayLike, **options: Any
+) -> Figure:
+    """The path of the impulse, the plane of maximum compression, the line of sticking and the friction cone."""
+    track = follow(inverse_inertia, velocity, friction, restitution, **options)
+    fig = Figure(figsize=(6.6, 6.4))
+    ax = fig.add_axes((0.0, 0.02, 0.92, 0.92), projection="3d")
+    _draw_impulse(ax, track, np.asarray(inverse_inertia, float), np.asarray(velocity, float), float(friction))
+    return fig
+
+
+def history(
+    inverse_inertia: ArrayLike, velocity: ArrayLike, friction: ArrayLike, restitution: ArrayLike, **options: Any
+) -> Figure:
+    """Normal velocity and work of the normal force against normal impulse."""
+    track = follow(inverse_inertia, velocity, friction, restitution, **options)
+    fig = Figure(figsize=(6.4, 5.4), layout="constrained")
+    _draw_history(fig.subplots(2, 1, sharex=True), track)
+    return fig
+
+
+def single_impact(
+    inverse_inertia: ArrayLike,
+    velocity: ArrayLike,
+    friction: ArrayLike,
+    restitution: ArrayLike,
+    *,
+    title: str = "",
+    **options: Any,
+) -> Figure:
+    """One figure of one impact: hodograph, path of the impulse, history. `title` is drawn as plain text."""
+    track = follow(inverse_inertia, velocity, friction, restitution, **options)
+    fig = Figure(figsize=(16, 5.9))
+    if title:
+        fig.suptitle(title, fontsize=14, parse_math=False)
+    _draw_hodograph(fig.add_axes((0.045, 0.11, 0.27, 0.73)), [track], inverse_inertia, friction)
+    ax = fig.add_axes((0.325, 0.0, 0.34, 0.9), projection="3d")
+    _draw_impulse(ax, track, np.asarray(inverse_inertia, float), np.asarray(velocity, float), float(friction))
+    lower = fig.add_axes((0.735, 0.11, 0.25, 0.34))
+    _draw_history((fig.add_axes((0.735, 0.5, 0.25, 0.34), sharex=lower), lower), track)
+    return fig
+
+
+def save(fig: Figure, path: str | FilePath) -> None:
+    """Write a figure to a .png, .svg or .pdf file: whole or not at all."""
+    path = FilePath(path)
+    part = path.with_name(f".{path.stem}.part{path.suffix}")
+    try:
+        fig.savefig(part, dpi=160)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _draw_hodograph(ax: Axes, tracks: list[Track], W: ArrayLike, friction: ArrayLike) -> None:
+    points = np.concatenate([np.zeros((1, 2)), *(t.sliding_velocity for t in tracks)])
+    low, high = points.min(0), points.max(0)
+    half = 0.5 * float((high - low).max() or 1.0) * 1.3
+    middle = np.clip(0.5 * (low + high), -0.75 * half, 0.75 * half)  # the origin stays well inside
+    ax.set(xlim=(middle[0] - half, middle[0] + half), ylim=(middle[1] - half, middle[1] + half), aspect="equal")
+    ax.set(xlabel="sliding velocity $v_1$ (m/s)", ylabel="sliding velocity $v_2$ (m/s)", title="Hodograph of slip")
+    ax.axhline(0, color="0.9", lw=0.8, zorder=0)
+    ax.axvline(0, color="0.9", lw=0.8, zorder=0)
+    handles = _draw_rays(ax, W, friction, middle, half)
+    for i, t in enumerate(tracks):
+        color = SETS[i % len(SETS)]
+        ax.plot(*t.sliding_velocity.T, color=color, lw=2, gid="path", zorder=3)
+        ax.plot(*t.sliding_velocity[0], "o", color=color, mfc="white", mew=1.8, ms=8, gid="start", zorder=4)
+        places = [(letter, t.at(t.sliding_velocity, p)) for letter, p in t.events]
+        _mark(ax, places, 2 * half, color)
+    start = Line2D([], [], color=PATH, marker="o", mfc="white", mew=1.8, ms=8, lw=2, label="path of slip from its start")
+    ax.legend(handles=[start, *handles], loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=1, frameon=False)
+
+
+def _draw_rays(ax: Axes, W: ArrayLike, friction: ArrayLike, middle: np.ndarray, half: float) -> list[Line2D]:
+    """Invariant directions from the origin to near the frame; arrows say which way slip moves along them."""
+    directions, rates = (np.asarray(a) for a in invariant_directions(jnp.asarray(W, float), friction))
+    used = {}
+    for s, rate in zip(directions, rates, strict=True):
+        if not np.isfinite(s).all():
+            continue
+        with np.errstate(divide="ignore"):
+            room = np.where(s != 0, (middle * np.sign(s) + half) / np.abs(s), np.inf)
+        reach = 0.95 * float(room.min())
+        style = "--" if rate > 0 else "-"
+        ax.plot([0, reach * s[0]], [0, reach * s[1]], style, color=RAY, lw=1.3, gid="ray", zorder=1)
+        tail, head = (0.62, 0.70) if rate > 0 else (0.70, 0.62)
+        arrow = {"arrowstyle": "-|>", "color": RAY, "mutation_scale": 16, "lw": 1.3}
+        ax.annotate("", head * reach * s, tail * reach * s, arrowprops=arrow, zorder=1)
+        name = "invariant, slip grows (centrifugal)" if rate > 0 else "invariant, slip stops (centripetal)"
+        used[name] = Line2D([], [], color=RAY, ls=style, lw=1.3, label=name)
+    return list(used.values()) or [Line2D([], [], ls="", label="every direction of slip is invariant")]
+
+
+def _mark(ax: Any, places: Iterable[tuple[str, np.ndarray]], width: float, color: str) -> None:
+    """A dot at every event; events that are close together share one label."""
+    groups: list[tuple[str, np.ndarray]] = []
+    for letter, at in places:
+        ax.plot(*([x] for x in at), "o", color=color, ms=5, gid="event", zorder=5)
+        near = [i for i, (_, other) in enumerate(groups) if np.linalg.norm(at - other) < CLOSE * width]
+        if near:
+            groups[near[0]] = (f"{groups[near[0]][0]}, {letter}", groups[near[0]][1])
+        else:
+            groups.append((letter, at))
+    for text, at in groups:
+        _label(ax, text, at, color)
+
+
+def _label(ax: Any, text: str, at: np.ndarray, color: str) -> None:
+    box = {"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.8}
+    style = {"color": color, "fontsize": 11, "fontweight": "bold", "zorder": 6}
+    if len(at) == 3:
+        ax.text(*at, f"   {text}", gid="label", **style)
+    else:
+        ax.annotate(text, at, (9, 9), textcoords="offset points", bbox=box, gid="label", **style)
+
+
+def _draw_impulse(ax: Axes3D, t: Track, W: np.ndarray, v: np.ndarray, mu: float) -> None:
+    top = 1.08 * float(t.normal_impulse[-1])
+    wide = max(1.15 * float(np.abs(t.impulse[:, :2]).max()), 0.1 * top)
+    ax.set(xlim=(-wide, wide), ylim=(-wide, wide), zlim=(0, top), title="Path of the impulse")
+    ax.set(xlabel="$I_1$ (N s)", ylabel="$I_2$ (N s)", zlabel="normal impulse $I_n$ (N s)")
+    for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
+        axis.set_pane_color((1, 1, 1, 0))
+    around, rim = np.linspace(0, 2 * np.pi, 61), min(mu * top, wide)
+    if mu > 0:
+        ring, height = np.meshgrid(around, np.array([0, rim / mu]))
+        cone = mu * height * np.cos(ring), mu * height * np.sin(ring), height
+        ax.plot_surface(*cone, color=CONE, alpha=0.13, lw=0, shade=False)
+        ax.plot(rim * np.cos(around), rim * np.sin(around), rim / mu, color=CONE, lw=0.8)
+    corners = [np.array([x, y, -(v[2] + W[2, 0] * x + W[2, 1] * y) / W[2, 2]]) for x, y in _square(wide)]
+    corners = _below(_below(corners, top, 1), 0, -1)
+    if len(corners) > 2:
+        ax.add_collection3d(Poly3DCollection([corners], facecolor=PLANE, alpha=0.22, edgecolor=PLANE, lw=0.8))
+    base, rate = (np.linalg.solve(W[:2, :2], -b) for b in (v[:2], W[:2, 2]))
+    z = np.linspace(0, top, 400)
+    line = np.stack([base[0] + rate[0] * z, base[1] + rate[1] * z, z], -1)
+    line = line[np.abs(line[:, :2]).max(-1) <= wide]
+    handles: list[Any] = [Line2D([], [], color=PATH, lw=2.4, label="impulse")]
+    handles.append(Patch(fc=PLANE, alpha=0.35, label="plane of maximum compression"))
+    if len(line):
+        ax.plot(*line.T, color=STICK, lw=1.6, ls="--", gid="sticking")
+        handles.append(Line2D([], [], color=STICK, lw=1.6, ls="--", label="line of sticking"))
+    handles += [Patch(fc=CONE, alpha=0.35, label="friction cone")] if mu > 0 else []
+    ax.plot(*t.impulse.T, color=PATH, lw=2.4, gid="path")
+    _mark(ax, [(letter, t.at(t.impulse, p)) for letter, p in t.events], top, PATH)
+    ax.legend(handles=handles, loc="upper left", frameon=False, fontsize=9)
+
+
+def _square(half: float) -> list[tuple[float, float]]:
+    return [(-half, -half), (half, -half), (half, half), (-half, half)]
+
+
+def _below(polygon: list[np.ndarray], height: float, sign: int) -> list[np.ndarray]:
+    """The part of a polygon with sign * z <= sign * height."""
+    kept = []
+    for a, b in zip(polygon, polygon[1:] + polygon[:1], strict=True):
+        da, db = sign * (a[2] - height), sign * (b[2] - height)
+        kept += [a] if da <= 0 else []
+        kept += [a + (b - a) * da / (da - db)] if (da < 0 < db) or (db < 0 < da) else []
+    return kept
+
+
+def _draw_history(axes: Iterable[Axes], t: Track) -> None:
+    p = t.normal_impulse
+    upper, lower = axes
+    for ax, values, label in ((upper, t.normal_velocity, "normal velocity (m/s)"), (lower, t.work, "normal work (J)")):
+        ax.plot(p, values, color=PATH, lw=2, gid="path")
+        ax.axhline(0, color="0.35", lw=0.8)
+        ax.set(xlim=(0, p[-1] * 1.02), ylabel=label)
+        edges = [0.0, *(q for letter, q in t.events if letter in "cd"), float(p[-1])]
+        for i, (a, b) in enumerate(zip(edges, edges[1:], strict=False)):
+            ax.axvspan(a, b, color=RESTITUTION if i % 2 else COMPRESSION, lw=0, zorder=0)
+        for _, q in t.events:
+            ax.axvline(q, color="0.45", lw=0.9, ls=":", zorder=1)
+            ax.plot([q], t.at(values, q), "o", color=PATH, ms=5, gid="event", zorder=4)
+    upper.tick_params(labelbottom=False)
+    lower.set_xlabel("normal impulse (N s)")
+    phases = [Patch(fc=COMPRESSION, label="compression"), Patch(fc=RESTITUTION, label="restitution")]
+    upper.legend(handles=phases, loc="best", fontsize=9, framealpha=0.9)
+    groups: list[tuple[str, float]] = []
+    for letter, q in t.events:
+        if groups and q - groups[-1][1] < CLOSE * p[-1]:
+            groups[-1] = (f"{groups[-1][0]}, {letter}", groups[-1][1])
+        else:
+            groups.append((letter, q))
+    style = {"ha": "center", "va": "bottom", "color": PATH, "fontsize": 11, "fontweight": "bold"}
+    for text, q in groups:
+        upper.annotate(text, (q, 1.0), (0, 3), xycoords=("data", "axes fraction"), textcoords="offset points", **style)
+    upper.set_title("Normal velocity and work", pad=20)

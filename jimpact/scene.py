@@ -1,0 +1,324 @@
+"""A scene: impacts described in a TOML file, checked field by field and turned into arrays.
+
+Three forms, told apart by their tables:
+
+| form    | tables                                                                               |
+|---------|--------------------------------------------------------------------------------------|
+| contact | [contact] inverse_inertia, velocity; [material]                                      |
+| bodies  | [body_a], [body_b], [contact] point, normal; [material]                              |
+| batch   | [batch] count, seed, ranges, [batch.body]: random impacts of a ball on the ground    |
+
+Each may have `name` and [options]. A file holds numbers and words only; nothing in it is executed.
+"""
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, Self
+
+import numpy as np
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    model_validator,
+)
+
+from jimpact.contact import Body, immovable, relative_velocity
+from jimpact.inertia import inverse_inertia
+from jimpact.laws import LAWS
+
+__all__ = ["BatchScene", "BodiesScene", "ContactScene", "Input", "Scene", "SceneError", "load", "parse"]
+
+ASYMMETRY = 1e-4  # of the largest entry: more than rounded print, less than a mistake
+MOST = 10_000_000  # impacts in a batch: about 1 GB of input
+GYRATION = {"solid sphere": 2 / 5, "hollow sphere": 2 / 3}  # moment of inertia / (mass x radius^2)
+TAGS = ("moving", "fixed")  # pydantic's names of the two kinds of body, no part of the file
+
+
+class SceneError(ValueError):
+    """A scene that cannot be used; the message is one sentence that names the file and the field."""
+
+
+class Input(NamedTuple):
+    """The arguments of `solve`; a batch has one leading axis."""
+
+    inverse_inertia: np.ndarray
+    velocity: np.ndarray
+    friction: np.ndarray
+    restitution: np.ndarray
+    static_friction: np.ndarray | None = None
+
+
+def _three(value: Any) -> Any:
+    if not isinstance(value, list | tuple) or len(value) != 3 or any(isinstance(x, list | tuple) for x in value):
+        raise ValueError("pass a list of 3 numbers")
+    return tuple(value)
+
+
+def _rows(value: Any) -> Any:
+    rows = value if isinstance(value, list | tuple) else ()
+    if len(rows) != 3 or not all(isinstance(row, list | tuple) and len(row) == 3 for row in rows):
+        raise ValueError("pass a 3 x 3 matrix, as a list of 3 rows of 3 numbers")
+    return tuple(tuple(row) for row in rows)
+
+
+def _principal(value: Any) -> Any:
+    """Three principal moments stand for a diagonal matrix."""
+    if isinstance(value, list) and len(value) == 3 and not any(isinstance(x, list) for x in value):
+        return tuple(tuple(x if i == j else 0.0 for j in range(3)) for i, x in enumerate(value))
+    return _rows(value)
+
+
+def _definite(value: tuple) -> tuple:
+    m = np.asarray(value)
+    if np.abs(m - m.T).max() > ASYMMETRY * np.abs(m).max() or np.linalg.eigvalsh(0.5 * (m + m.T)).min() <= 0:
+        raise ValueError("the matrix must be symmetric and positive definite")
+    return value
+
+
+def _range(value: Any) -> Any:
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise ValueError("pass a range, [lowest, highest]")
+    return tuple(value)
+
+
+def _rising(value: tuple[float, float]) -> tuple[float, float]:
+    if value[0] > value[1]:
+        raise ValueError("the range [lowest, highest] runs the wrong way")
+    return value
+
+
+def _law(value: str) -> str:
+    if value not in LAWS:
+        raise ValueError(f"unknown law; pass one of {', '.join(LAWS)}")
+    return value
+
+
+def _direction(value: tuple) -> tuple:
+    if not any(value):
+        raise ValueError("the normal must not be zero")
+    return value
+
+
+def _printable(value: str) -> str:
+    if not value.isprintable():
+        raise ValueError("use printable characters only")
+    return value
+
+
+Name = Annotated[str, AfterValidator(_printable)]
+Triple = tuple[float, float, float]
+Vector = Annotated[Triple, BeforeValidator(_three)]
+Normal = Annotated[Triple, BeforeValidator(_three), AfterValidator(_direction)]
+Matrix = Annotated[tuple[Triple, Triple, Triple], BeforeValidator(_rows), AfterValidator(_definite)]
+Inertia = Annotated[tuple[Triple, Triple, Triple], BeforeValidator(_principal), AfterValidator(_definite)]
+Positive = Annotated[float, Field(gt=0)]
+NotNegative = Annotated[float, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Angle = Annotated[float, Field(ge=0, lt=90)]
+Range = Annotated[tuple[float, float], BeforeValidator(_range), AfterValidator(_rising)]
+PositiveRange = Annotated[tuple[Positive, Positive], BeforeValidator(_range), AfterValidator(_rising)]
+FrictionRange = Annotated[tuple[NotNegative, NotNegative], BeforeValidator(_range), AfterValidator(_rising)]
+ShareRange = Annotated[tuple[Share, Share], BeforeValidator(_range), AfterValidator(_rising)]
+AngleRange = Annotated[tuple[Angle, Angle], BeforeValidator(_range), AfterValidator(_rising)]
+
+
+class Table(BaseModel):
+    """No unknown keys, no text for a number, no nan or infinity."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Options(Table):
+    """How to solve."""
+
+    law: Annotated[str, AfterValidator(_law)] = "stronge"
+    accuracy: Literal["low", "standard", "high"] = "standard"
+
+
+class Material(Table):
+    """The coefficients of one contact."""
+
+    friction: NotNegative
+    restitution: Share
+    static_friction: NotNegative | None = None
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.static_friction is not None and self.static_friction < self.friction:
+            raise ValueError("static_friction must not be below friction")
+        return self
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        static = None if self.static_friction is None else np.asarray(self.static_friction)
+        return np.asarray(self.friction), np.asarray(self.restitution), static
+
+
+class Head(Table):
+    """What every form may have."""
+
+    name: Name = ""
+    options: Options = Options()
+
+
+class Contact(Table):
+    """The contact frame: axis 2 is the normal, from body b into body a."""
+
+    inverse_inertia: Matrix
+    velocity: Vector
+
+
+class ContactScene(Head):
+    """One impact, given in the contact frame."""
+
+    material: Material
+    contact: Contact
+
+    def input(self) -> Input:
+        return Input(
+            np.asarray(self.contact.inverse_inertia), np.asarray(self.contact.velocity), *self.material.arrays()
+        )
+
+
+class Moving(Table):
+    """A rigid body, in world axes."""
+
+    mass: Positive
+    inertia: Inertia
+    position: Vector
+    velocity: Vector = (0.0, 0.0, 0.0)
+    angular_velocity: Vector = (0.0, 0.0, 0.0)
+
+    def body(self) -> Body:
+        return Body(*(np.asarray(value, float) for value in self.model_dump().values()))
+
+
+class Fixed(Table):
+    """A body that no impulse moves, such as the ground."""
+
+    immovable: Literal[True]
+
+    def body(self) -> Body:
+        return immovable()
+
+
+def _kind(value: Any) -> str:
+    """Which of the two bodies is meant, so that an error speaks of that one only."""
+    return "fixed" if isinstance(value, Fixed) or (isinstance(value, dict) and "immovable" in value) else "moving"
+
+
+class Place(Table):
+    """Where two bodies touch, in world axes; the normal points from body b into body a."""
+
+    point: Vector
+    normal: Normal
+
+
+class BodiesScene(Head):
+    """One impact of two bodies, given in world axes."""
+
+    material: Material
+    body_a: Moving
+    body_b: Annotated[Annotated[Moving, Tag("moving")] | Annotated[Fixed, Tag("fixed")], Discriminator(_kind)]
+    contact: Place
+
+    def pair(self) -> tuple[Body, Body, np.ndarray, np.ndarray]:
+        """The bodies before, the point and the unit normal."""
+        normal = np.asarray(self.contact.normal)
+        unit = normal / np.linalg.norm(normal)
+        return self.body_a.body(), self.body_b.body(), np.asarray(self.contact.point), unit
+
+    def input(self) -> Input:
+        pair = self.pair()
+        W, v = inverse_inertia(*pair), relative_velocity(*pair)
+        return Input(np.asarray(W), np.asarray(v), *self.material.arrays())
+
+
+class Ball(Table):
+    """A ball, by name of its shape."""
+
+    shape: Literal["solid sphere", "hollow sphere"]
+    mass: Positive
+    radius: Positive
+
+
+class Batch(Table):
+    """Ranges from which each bounce is drawn uniformly; incidence is measured from the normal."""
+
+    count: Annotated[int, Field(ge=1, le=MOST)]
+    seed: Annotated[int, Field(ge=0)]
+    body: Ball
+    speed: PositiveRange
+    incidence_deg: AngleRange
+    spin: Range = (0.0, 0.0)
+    friction: FrictionRange
+    restitution: ShareRange
+
+
+class BatchScene(Head):
+    """Many bounces of a ball on the ground; the ball travels along axis 0, the ground's normal is axis 2."""
+
+    batch: Batch
+
+    def input(self) -> Input:
+        b, ball = self.batch, self.batch.body
+        rng = np.random.default_rng(b.seed)
+        speed, angle = rng.uniform(*b.speed, b.count), np.deg2rad(rng.uniform(*b.incidence_deg, b.count))
+        spin = rng.uniform(*b.spin, (b.count, 3))
+        friction, restitution = rng.uniform(*b.friction, b.count), rng.uniform(*b.restitution, b.count)
+        centre = np.stack([speed * np.sin(angle), np.zeros(b.count), -speed * np.cos(angle)], -1)
+        velocity = centre + np.cross(spin, [0.0, 0.0, -ball.radius])
+        along = (1 + 1 / GYRATION[ball.shape]) / ball.mass
+        W = np.diag([along, along, 1 / ball.mass])
+        return Input(np.broadcast_to(W, (b.count, 3, 3)), velocity, friction, restitution)
+
+
+Scene = ContactScene | BodiesScene | BatchScene
+
+
+def load(path: str | Path) -> Scene:
+    """Read a scene from a TOML file, or raise SceneError with one sentence."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a text file in UTF-8"
+        raise SceneError(_sentence(f"{path}: cannot be read: {reason}")) from error
+    return parse(text, str(path))
+
+
+def parse(text: str, source: str = "scene") -> Scene:
+    """Read a scene from TOML text; `source` names it in errors."""
+    try:
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SceneError(_sentence(f"{source}: not valid TOML: {error}")) from error
+    bodies = "body_a" in data or "body_b" in data
+    form = BatchScene if "batch" in data else BodiesScene if bodies else ContactScene
+    try:
+        return form.model_validate(data)
+    except ValidationError as error:
+        raise SceneError(_sentence(f"{source}: {_explained(error)}")) from error
+
+
+def _explained(error: ValidationError) -> str:
+    """The first mistake, as `field: what is wrong`."""
+    mistakes = error.errors(include_url=False)
+    first = mistakes[0]
+    field = ""
+    for part in first["loc"]:
+        if part not in TAGS:
+            field += f"[{part}]" if isinstance(part, int) else f".{part}" if field else str(part)
+    plain = {"extra_forbidden": "unknown key", "missing": "missing"}
+    message = plain.get(first["type"], first["msg"].removeprefix("Value error, "))
+    more = f" (and {len(mistakes) - 1} more)" if len(mistakes) > 1 else ""
+    return f"{field}: {message}{more}"
+
+
+def _sentence(text: str) -> str:
+    """One printable line, whatever the file said."""
+    return "".join(c if c.isprintable() else " " for c in text)

@@ -1,0 +1,22 @@
+"""Settings shared by all tests: double precision, two host devices, and a cache of compiled programs."""
+
+import os
+import sys
+from pathlib import Path
+
+# Before the first use of JAX: two devices, so that sharded batches can be tested on any machine.
+os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=2"
+
+import jax
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # cases.py and oracle.py
+
+jax.config.update("jax_enable_x64", True)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep compiled programs between runs; most of the time of a first run is compilation."""
+    if getattr(config, "cache", None) is not None:
+        jax.config.update("jax_compilation_cache_dir", str(config.cache.mkdir("jax")))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 2.0)
