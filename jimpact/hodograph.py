@@ -39,12 +39,12 @@ __all__ = ["Accuracy", "Lane", "Slide", "Steps", "lane_of", "series_at", "slide"
 NEWTON_STEPS = 5  # from the constant-k prediction, 4 reach round-off on 99.9 % of the steps
 LANDED = 64  # x epsilon x size: a landing error within this is taken as landed
 CONVERGED = 4096  # x epsilon x size: beyond this Newton's method is not trusted to have converged
-OVERSHOOT = 1e-7  # relative: lands just past k = 0, so that the next step starts beyond it
+OVERSHOOT = 1  # x sqrt(epsilon), relative: lands just past k = 0, so that the next step starts beyond it
 TRUST = 1e-4  # largest relative size of the last terms kept, when the tolerance would allow more
 WORK = 100  # x tolerance: last term admitted of the work, whose value is summed further and only aimed with
 SLOWEST = 1e-3  # rate of the clock per rate of impulse, where slip hardly changes
 NOISE = 4  # x epsilon x the sum of its terms: slip below this is round-off
-FAINT = 1e-2  # of the tolerance: slip that ends within this impulse has no way left to matter
+FAINT = 0.5  # of the tolerance: slip that ends within this impulse has no way left to matter
 
 
 class Accuracy(NamedTuple):
@@ -177,7 +177,7 @@ def _measure(lane: Lane, state: Slide, rule: StopRule, accuracy: Accuracy) -> Sc
     guess = jnp.where(bounding, 0.5 * reach, ratio / jnp.maximum(1 + 0.5 * R[1] / R[0] * ratio, 0.1))
     tolerance = CONVERGED * jnp.finfo(R[0].dtype).eps * scale
     root = root_in(F, reach, guess, tolerance, NEWTON_STEPS)
-    root = jnp.where(flat, root * (1 + OVERSHOOT), root)
+    root = jnp.where(flat, root * (1 + OVERSHOOT * jnp.finfo(root.dtype).eps ** 0.5), root)
     ends = horner(E, jnp.where(bounding, root, reach)) >= 0
     hides = ends | (flat & ~books.compressing & (horner(V, root) < 0))
     length = jnp.where(bounding, jnp.where(hides, -root, root), jnp.where(ends, root, reach))

@@ -5,6 +5,7 @@ invariant, d start of a further compression, r end of the impact.
 """
 
 from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from mpl_toolkits.mplot3d.axes3d import Axes3D
 
@@ -30,6 +32,8 @@ COMPRESSION, RESTITUTION = "#dbe7f6", "#fbead3"
 SETS = ("#1f4e9c", "#d1495b", "#2a9d8f", "#e09f3e", "#7b4fa3", "#5b7a2a", "#a15c38", "#3a9ec2")
 CLOSE = 0.045  # of the width of a panel: events nearer than this share one label
 SILENT = 1e-6  # of the largest normal velocity: below it, round-off at the end of compression
+
+LETTERS: dict[str, Any] = {"color": "#16325c", "fontsize": 11, "fontweight": "bold", "zorder": 6}
 
 jitted_trace = jax.jit(trace, static_argnames=("law", "accuracy", "samples", "line_tolerance"))
 
@@ -60,7 +64,8 @@ def follow(
         raise ValueError("pass one impact: velocity of shape (3,), inverse_inertia of shape (3, 3)")
     if not np.isfinite(path.impulse).all():
         raise ValueError("nothing to draw: the input is not valid, or the bodies do not approach (velocity[2] >= 0)")
-    return Track(*path[:5], _events(path))
+    p, slip, v, impulse, work = path[:5]
+    return Track(p, slip, v, impulse, work, _events(path))
 
 
 def _events(path: Any) -> tuple[tuple[str, float], ...]:
@@ -70,7 +75,7 @@ def _events(path: Any) -> tuple[tuple[str, float], ...]:
     found = [("c", first), ("s", slip), ("r", float(events.end))]
     found += [("l", line)] if not line >= slip else []
     compressing = v < -SILENT * np.abs(v).max()
-    for i in np.flatnonzero(compressing[1:] != compressing[:-1]):
+    for i in np.flatnonzero(compressing[1:] != compressing[:-1]).tolist():
         if p[i] >= first:
             found.append(("d" if compressing[i + 1] else "c", float(np.interp(0, *_rising(v, p, i)))))
     return tuple(sorted((e for e in found if np.isfinite(e[1])), key=lambda e: e[1]))
@@ -99,7 +104,9 @@ def impulse_path(
     track = follow(inverse_inertia, velocity, friction, restitution, **options)
     fig = Figure(figsize=(6.6, 6.4))
     ax = fig.add_axes((0.0, 0.02, 0.92, 0.92), projection="3d")
-    _draw_impulse(ax, track, np.asarray(inverse_inertia, float), np.asarray(velocity, float), float(friction))
+    _draw_impulse(
+        ax, track, np.asarray(inverse_inertia, float), np.asarray(velocity, float), float(np.asarray(friction))
+    )
     return fig
 
 
@@ -124,14 +131,16 @@ def single_impact(
 ) -> Figure:
     """One figure of one impact: hodograph, path of the impulse, history. `title` is drawn as plain text."""
     track = follow(inverse_inertia, velocity, friction, restitution, **options)
-    fig = Figure(figsize=(16, 5.9))
+    fig = Figure(figsize=(16, 6.4))
     if title:
-        fig.suptitle(title, fontsize=14, parse_math=False)
-    _draw_hodograph(fig.add_axes((0.045, 0.11, 0.27, 0.73)), [track], inverse_inertia, friction)
-    ax = fig.add_axes((0.325, 0.0, 0.34, 0.9), projection="3d")
-    _draw_impulse(ax, track, np.asarray(inverse_inertia, float), np.asarray(velocity, float), float(friction))
-    lower = fig.add_axes((0.735, 0.11, 0.25, 0.34))
-    _draw_history((fig.add_axes((0.735, 0.5, 0.25, 0.34), sharex=lower), lower), track)
+        fig.suptitle(title, fontsize=14, y=0.985, parse_math=False)
+    _draw_hodograph(fig.add_axes((0.055, 0.24, 0.25, 0.625)), [track], inverse_inertia, friction)
+    ax = fig.add_axes((0.315, 0.03, 0.345, 0.86), projection="3d")
+    _draw_impulse(
+        ax, track, np.asarray(inverse_inertia, float), np.asarray(velocity, float), float(np.asarray(friction))
+    )
+    lower = fig.add_axes((0.745, 0.1, 0.24, 0.35))
+    _draw_history((fig.add_axes((0.745, 0.485, 0.24, 0.35), sharex=lower), lower), track)
     return fig
 
 
@@ -156,13 +165,24 @@ def _draw_hodograph(ax: Axes, tracks: list[Track], W: ArrayLike, friction: Array
     ax.axhline(0, color="0.9", lw=0.8, zorder=0)
     ax.axvline(0, color="0.9", lw=0.8, zorder=0)
     handles = _draw_rays(ax, W, friction, middle, half)
+    rays = [
+        np.linspace(0, 1, 200)[:, None] * np.asarray(line.get_xydata())[-1]
+        for line in ax.lines
+        if line.get_gid() == "ray"
+    ]
+    drawn = np.concatenate([*rays, *(t.sliding_velocity for t in tracks)])
+    marks = [(letter, t.at(t.sliding_velocity, p)) for t in tracks for letter, p in t.events]
     for i, t in enumerate(tracks):
         color = SETS[i % len(SETS)]
         ax.plot(*t.sliding_velocity.T, color=color, lw=2, gid="path", zorder=3)
         ax.plot(*t.sliding_velocity[0], "o", color=color, mfc="white", mew=1.8, ms=8, gid="start", zorder=4)
-        places = [(letter, t.at(t.sliding_velocity, p)) for letter, p in t.events]
-        _mark(ax, places, 2 * half, color)
-    start = Line2D([], [], color=PATH, marker="o", mfc="white", mew=1.8, ms=8, lw=2, label="path of slip from its start")
+        for _, p in t.events:
+            ax.plot(*t.at(t.sliding_velocity, p)[:, None], "o", color=color, ms=5, gid="event", zorder=5)
+    for text, at in _merged(marks, 2 * CLOSE * half):
+        place = _free(at, drawn, (0.09 + 0.012 * len(text)) * half)
+        ax.text(place[0], place[1], text, ha="center", va="center", gid="label", **LETTERS)
+        drawn = np.concatenate([drawn, place[None]])
+    start = Line2D([], [], color=PATH, marker="o", mfc="white", mew=1.8, ms=8, lw=2, label="slip, from its start")
     ax.legend(handles=[start, *handles], loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=1, frameon=False)
 
 
@@ -186,27 +206,24 @@ def _draw_rays(ax: Axes, W: ArrayLike, friction: ArrayLike, middle: np.ndarray, 
     return list(used.values()) or [Line2D([], [], ls="", label="every direction of slip is invariant")]
 
 
-def _mark(ax: Any, places: Iterable[tuple[str, np.ndarray]], width: float, color: str) -> None:
-    """A dot at every event; events that are close together share one label."""
-    groups: list[tuple[str, np.ndarray]] = []
-    for letter, at in places:
-        ax.plot(*([x] for x in at), "o", color=color, ms=5, gid="event", zorder=5)
-        near = [i for i, (_, other) in enumerate(groups) if np.linalg.norm(at - other) < CLOSE * width]
-        if near:
-            groups[near[0]] = (f"{groups[near[0]][0]}, {letter}", groups[near[0]][1])
-        else:
-            groups.append((letter, at))
-    for text, at in groups:
-        _label(ax, text, at, color)
+def _merged(events: Iterable[tuple[str, np.ndarray]], reach: float) -> list[tuple[str, np.ndarray]]:
+    """Labels for events: those nearer than `reach` to the first of a group share one."""
+    groups: list[tuple[list[str], np.ndarray]] = []
+    for letter, at in events:
+        near = [letters for letters, other in groups if np.linalg.norm(at - other) < reach]
+        if not near:
+            groups.append(([letter], at))
+        elif letter not in near[0]:
+            near[0].append(letter)
+    return [(", ".join(letters), at) for letters, at in groups]
 
 
-def _label(ax: Any, text: str, at: np.ndarray, color: str) -> None:
-    box = {"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.8}
-    style = {"color": color, "fontsize": 11, "fontweight": "bold", "zorder": 6}
-    if len(at) == 3:
-        ax.text(*at, f"   {text}", gid="label", **style)
-    else:
-        ax.annotate(text, at, (9, 9), textcoords="offset points", bbox=box, gid="label", **style)
+def _free(at: np.ndarray, drawn: np.ndarray, distance: float) -> np.ndarray:
+    """The place at `distance` from a mark that is farthest from everything drawn."""
+    angles = np.linspace(0, 2 * np.pi, 24, endpoint=False)
+    places = at + distance * np.stack([np.cos(angles), np.sin(angles)], -1)
+    gaps = np.linalg.norm(places[:, None] - drawn, axis=-1).min(-1)
+    return places[gaps.argmax()]
 
 
 def _draw_impulse(ax: Axes3D, t: Track, W: np.ndarray, v: np.ndarray, mu: float) -> None:
@@ -214,7 +231,9 @@ def _draw_impulse(ax: Axes3D, t: Track, W: np.ndarray, v: np.ndarray, mu: float)
     wide = max(1.15 * float(np.abs(t.impulse[:, :2]).max()), 0.1 * top)
     ax.set(xlim=(-wide, wide), ylim=(-wide, wide), zlim=(0, top), title="Path of the impulse")
     ax.set(xlabel="$I_1$ (N s)", ylabel="$I_2$ (N s)", zlabel="normal impulse $I_n$ (N s)")
+    ax.tick_params(labelsize=9)
     for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
+        axis.set_major_locator(MaxNLocator(5))
         axis.set_pane_color((1, 1, 1, 0))
     around, rim = np.linspace(0, 2 * np.pi, 61), min(mu * top, wide)
     if mu > 0:
@@ -237,7 +256,11 @@ def _draw_impulse(ax: Axes3D, t: Track, W: np.ndarray, v: np.ndarray, mu: float)
         handles.append(Line2D([], [], color=STICK, lw=1.6, ls="--", label="line of sticking"))
     handles += [Patch(fc=CONE, alpha=0.35, label="friction cone")] if mu > 0 else []
     ax.plot(*t.impulse.T, color=PATH, lw=2.4, gid="path")
-    _mark(ax, [(letter, t.at(t.impulse, p)) for letter, p in t.events], top, PATH)
+    marks = [(letter, t.at(t.impulse, p)) for letter, p in t.events]
+    for _, at in marks:
+        ax.plot(*at[:, None], "o", color=PATH, ms=5, gid="event")
+    for text, at in _merged(marks, CLOSE * top):
+        ax.text(*at, f"   {text}", gid="label", **LETTERS)
     ax.legend(handles=handles, loc="upper left", frameon=False, fontsize=9)
 
 
@@ -261,24 +284,24 @@ def _draw_history(axes: Iterable[Axes], t: Track) -> None:
     for ax, values, label in ((upper, t.normal_velocity, "normal velocity (m/s)"), (lower, t.work, "normal work (J)")):
         ax.plot(p, values, color=PATH, lw=2, gid="path")
         ax.axhline(0, color="0.35", lw=0.8)
-        ax.set(xlim=(0, p[-1] * 1.02), ylabel=label)
+        ax.set(xlim=(0, p[-1]), ylabel=label)
+        ax.ticklabel_format(scilimits=(-2, 4), useMathText=True)
         edges = [0.0, *(q for letter, q in t.events if letter in "cd"), float(p[-1])]
-        for i, (a, b) in enumerate(zip(edges, edges[1:], strict=False)):
+        for i, (a, b) in enumerate(pairwise(edges)):
             ax.axvspan(a, b, color=RESTITUTION if i % 2 else COMPRESSION, lw=0, zorder=0)
         for _, q in t.events:
             ax.axvline(q, color="0.45", lw=0.9, ls=":", zorder=1)
-            ax.plot([q], t.at(values, q), "o", color=PATH, ms=5, gid="event", zorder=4)
+            ax.plot([q], t.at(values, q), "o", color=PATH, ms=5, gid="event", zorder=4, clip_on=False)
     upper.tick_params(labelbottom=False)
     lower.set_xlabel("normal impulse (N s)")
     phases = [Patch(fc=COMPRESSION, label="compression"), Patch(fc=RESTITUTION, label="restitution")]
     upper.legend(handles=phases, loc="best", fontsize=9, framealpha=0.9)
-    groups: list[tuple[str, float]] = []
-    for letter, q in t.events:
-        if groups and q - groups[-1][1] < CLOSE * p[-1]:
-            groups[-1] = (f"{groups[-1][0]}, {letter}", groups[-1][1])
-        else:
-            groups.append((letter, q))
-    style = {"ha": "center", "va": "bottom", "color": PATH, "fontsize": 11, "fontweight": "bold"}
-    for text, q in groups:
-        upper.annotate(text, (q, 1.0), (0, 3), xycoords=("data", "axes fraction"), textcoords="offset points", **style)
+    for text, at in _merged([(letter, np.array([q])) for letter, q in t.events], CLOSE * p[-1]):
+        where: dict[str, Any] = {
+            "xycoords": ("data", "axes fraction"),
+            "textcoords": "offset points",
+            "ha": "center",
+            "va": "bottom",
+        }
+        upper.annotate(text, (at[0], 1.0), (0, 3), gid="label", **where, **LETTERS)
     upper.set_title("Normal velocity and work", pad=20)

@@ -15,6 +15,7 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
+import jax.numpy as jnp
 import numpy as np
 from pydantic import (
     AfterValidator,
@@ -31,6 +32,7 @@ from pydantic import (
 from jimpact.contact import Body, immovable, relative_velocity
 from jimpact.inertia import inverse_inertia
 from jimpact.laws import LAWS
+from jimpact.types import Array
 
 __all__ = ["BatchScene", "BodiesScene", "ContactScene", "Input", "Scene", "SceneError", "load", "parse"]
 
@@ -195,7 +197,7 @@ class Moving(Table):
     angular_velocity: Vector = (0.0, 0.0, 0.0)
 
     def body(self) -> Body:
-        return Body(*(np.asarray(value, float) for value in self.model_dump().values()))
+        return Body(*(jnp.asarray(value, float) for value in self.model_dump().values()))
 
 
 class Fixed(Table):
@@ -227,11 +229,10 @@ class BodiesScene(Head):
     body_b: Annotated[Annotated[Moving, Tag("moving")] | Annotated[Fixed, Tag("fixed")], Discriminator(_kind)]
     contact: Place
 
-    def pair(self) -> tuple[Body, Body, np.ndarray, np.ndarray]:
+    def pair(self) -> tuple[Body, Body, Array, Array]:
         """The bodies before, the point and the unit normal."""
-        normal = np.asarray(self.contact.normal)
-        unit = normal / np.linalg.norm(normal)
-        return self.body_a.body(), self.body_b.body(), np.asarray(self.contact.point), unit
+        unit = np.asarray(self.contact.normal) / np.linalg.norm(self.contact.normal)
+        return self.body_a.body(), self.body_b.body(), jnp.asarray(self.contact.point), jnp.asarray(unit)
 
     def input(self) -> Input:
         pair = self.pair()

@@ -1,0 +1,7 @@
+"""`python -m jimpact` is the command line."""
+
+import sys
+
+from jimpact.cli import main
+
+sys.exit(main())

@@ -1,0 +1,299 @@
+"""The command line: `jimpact solve SCENE.toml` and `jimpact trace SCENE.toml`.
+
+Tables go to the terminal, or JSON to standard output with --json. Exit code 0 on success, 1 when an impact
+could not be finished, 2 with one sentence on standard error when the input cannot be used.
+"""
+
+import argparse
+import json
+import math
+import os
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from jimpact import __version__
+from jimpact.contact import apply_impulse
+from jimpact.diagnostics import event_sequence
+from jimpact.impact import solve
+from jimpact.scene import BatchScene, BodiesScene, Input, Scene, SceneError, load
+from jimpact.state import Impact, ImpactError, Outcome, require
+
+__all__ = ["main"]
+
+FORMATS = (".png", ".svg", ".pdf")
+MODES = {  # Sun & Baruh's cases
+    -1: "no impact",
+    0: "slips throughout",
+    1: "slip stops in compression, then sticks",
+    2: "slip stops in compression, then slips anew",
+    3: "slip stops in restitution, then sticks",
+    4: "slip stops in restitution, then slips anew",
+    5: "starts without slip, sticks",
+    6: "starts without slip, slips",
+}
+LEDGER = ("compression_work", "restitution_work", "friction_work", "kinetic_energy_change")
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+FIRST_ROWS = 5
+
+jitted_solve = jax.jit(solve, static_argnames=("law", "accuracy", "line_tolerance"))
+
+
+class Parser(argparse.ArgumentParser):
+    """One sentence on a mistake, without the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code. The precision of JAX is set for the run only."""
+    args = _parser().parse_args(argv)
+    wide = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", not args.float32)
+    try:
+        return args.run(args)
+    except SceneError as error:
+        return _fail(2, str(error))
+    except ImpactError as error:
+        return _fail(1, f"{args.scene}: {error}")
+    except OSError as error:
+        return _fail(2, f"{error.filename or args.scene}: cannot be written: {error.strerror or error}")
+    finally:
+        jax.config.update("jax_enable_x64", wide)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        prog="jimpact",
+        description="Rigid-body impact with friction and restitution.",
+        epilog="Set JAX_COMPILATION_CACHE_DIR to a directory to keep compiled programs between runs.",
+    )
+    parser.add_argument("--version", action="version", version=f"jimpact {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="solve | trace")
+    one = commands.add_parser("solve", help="solve the impacts of a scene")
+    one.add_argument("--out", type=Path, metavar="DIR", help="write DIR/result.json")
+    one.set_defaults(run=_solve)
+    two = commands.add_parser("trace", help="follow one impact from start to end")
+    two.add_argument("--plot", type=Path, metavar="FILE", help="draw it into a .png, .svg or .pdf file")
+    two.add_argument("--samples", type=int, default=400, metavar="N", help="points along the path (default 400)")
+    two.set_defaults(run=_trace)
+    for command in (one, two):
+        command.add_argument("scene", metavar="SCENE.toml", help="description of the impacts")
+        command.add_argument("--json", action="store_true", help="print JSON instead of tables")
+        command.add_argument("--float32", action="store_true", help="single precision (default: double)")
+    return parser
+
+
+def _fail(code: int, sentence: str) -> int:
+    print("jimpact: " + "".join(c if c.isprintable() else " " for c in sentence), file=sys.stderr)
+    return code
+
+
+def _solved(args: argparse.Namespace) -> tuple[Scene, Input, Impact]:
+    """Load and solve; input that no law can use is an error that says which impact."""
+    scene = load(args.scene)
+    given = scene.input()
+    with Console(stderr=True).status("compiling and solving"):
+        arrays = [None if a is None else jnp.asarray(a, float) for a in given]
+        options = {"law": scene.options.law, "accuracy": scene.options.accuracy, "static_friction": arrays[4]}
+        impact = jax.tree.map(np.asarray, jitted_solve(*arrays[:4], **options))
+    invalid = np.flatnonzero(impact.outcome == Outcome.INVALID)
+    if len(invalid):
+        which = (
+            f"{len(invalid)} impacts, the first of them impact {invalid[0]}," if impact.outcome.ndim else "the impact"
+        )
+        reason = "not usable: a number too large for the precision, or an inverse inertia not positive definite"
+        raise SceneError(f"{args.scene}: {which} {'are' if impact.outcome.ndim else 'is'} {reason}")
+    return scene, given, impact
+
+
+def _solve(args: argparse.Namespace) -> int:
+    scene, given, impact = _solved(args)
+    result = _result(scene, given, impact)
+    if args.out is not None:
+        _write(args.out, json.dumps(result, allow_nan=False))
+    if args.json:
+        print(json.dumps(result, indent=None if impact.outcome.ndim else 2, allow_nan=False))
+    else:
+        console = _console()
+        (_show_batch if isinstance(scene, BatchScene) else _show_one)(console, args.scene, result)
+        if args.out is not None:
+            console.print(f"wrote {args.out / 'result.json'}")
+    require(impact)
+    return 0
+
+
+def _result(scene: Scene, given: Input, impact: Impact) -> dict[str, Any]:
+    """Everything known, in plain Python: nan becomes None."""
+    sequence, batch = event_sequence(impact), impact.outcome.ndim > 0
+    names = [Outcome(code).name for code in np.ravel(impact.outcome).tolist()]
+    result: dict[str, Any] = {"jimpact": __version__, "name": scene.name, **scene.options.model_dump()}
+    result |= {"dtype": impact.impulse.dtype.name}
+    if batch:
+        result |= {"count": len(names), "outcomes": dict(Counter(names).most_common())}
+        result |= {"event_sequences": dict(Counter(map(str, sequence)).most_common())}
+        result |= {"quantiles": _quantiles(given, impact)}
+    fields = {
+        "friction": given.friction,
+        "restitution": given.restitution,
+        "velocity_before": given.velocity,
+        "velocity": impact.velocity,
+        "impulse": impact.impulse,
+    }
+    lanes = {name: _plain(value) for name, value in fields.items()}
+    lanes |= {"outcome": names if batch else names[0]}
+    lanes |= {"event_sequence": list(map(str, sequence)) if batch else sequence}
+    lanes |= {name: _plain(value) for name, value in impact.info._asdict().items()}
+    result |= {"impacts": lanes} if batch else lanes
+    if isinstance(scene, BodiesScene):
+        pair = scene.pair()
+        after = apply_impulse(*pair, jnp.asarray(impact.impulse))
+        for name, body in zip(("body_a", "body_b"), after, strict=True):
+            result[name] = {key: _plain(getattr(body, key)) for key in ("velocity", "angular_velocity")}
+    return result
+
+
+def _quantiles(given: Input, impact: Impact) -> dict[str, Any]:
+    """Spread of a batch over the impacts that happened; None if there were none."""
+    there = impact.outcome == Outcome.OK
+    columns = {
+        "normal impulse (N s)": impact.impulse[..., 2],
+        "tangential impulse (N s)": np.hypot(impact.impulse[..., 0], impact.impulse[..., 1]),
+        "slip before (m/s)": np.hypot(given.velocity[..., 0], given.velocity[..., 1]),
+        "slip after (m/s)": np.hypot(impact.velocity[..., 0], impact.velocity[..., 1]),
+        "normal velocity before (m/s)": given.velocity[..., 2],
+        "normal velocity after (m/s)": impact.velocity[..., 2],
+        "kinetic energy change (J)": impact.info.kinetic_energy_change,
+    }
+    rows = {
+        name: np.quantile(a[there], QUANTILES) if there.any() else np.full(5, np.nan) for name, a in columns.items()
+    }
+    return {"levels": list(QUANTILES), **{name: _plain(row) for name, row in rows.items()}}
+
+
+def _plain(value: Any) -> Any:
+    """Lists and numbers for JSON, None for what is not finite."""
+
+    def clean(x: Any) -> Any:
+        if isinstance(x, list):
+            return [clean(y) for y in x]
+        return None if isinstance(x, float) and not math.isfinite(x) else x
+
+    return clean(np.asarray(value).tolist())
+
+
+def _write(folder: Path, text: str) -> None:
+    """Write folder/result.json whole or not at all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    handle, part = tempfile.mkstemp(dir=folder, prefix=".result-", suffix=".json")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+        Path(part).replace(folder / "result.json")
+    finally:
+        Path(part).unlink(missing_ok=True)
+
+
+def _console() -> Console:
+    return Console(markup=False, emoji=False, highlight=False)
+
+
+def _table(title: str, columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> Table:
+    """First column text, the others numbers; nothing in it is read as markup."""
+    table = Table(title=Text(title, style="bold"), title_justify="left")
+    for i, column in enumerate(columns):
+        table.add_column(Text(column), justify="right" if i else "left", no_wrap=i > 0)
+    for row in rows:
+        table.add_row(*(Text(_cell(x)) for x in row))
+    return table
+
+
+def _cell(x: Any) -> str:
+    return f"{x:.6g}" if isinstance(x, float) else "-" if x is None else str(x)
+
+
+def _show_one(console: Console, source: str, result: dict[str, Any]) -> None:
+    title = result["name"] or source
+    vectors = {
+        "velocity before (m/s)": "velocity_before",
+        "velocity after (m/s)": "velocity",
+        "impulse (N s)": "impulse",
+    }
+    rows = [[label, *result[key]] for label, key in vectors.items()]
+    console.print(_table(title, ("contact frame", "t1", "t2", "n"), rows))
+    if "body_a" in result:
+        bodies = [(f"{b} {k.replace('_', ' ')}", *result[b][k]) for b in ("body_a", "body_b") for k in result[b]]
+        console.print(_table("Bodies after", ("world axes (m/s, rad/s)", "x", "y", "z"), bodies))
+    facts = [("outcome", result["outcome"]), ("law", result["law"])]
+    facts += [("events", result["event_sequence"] or "none")]
+    facts += [("mode", f"{result['mode']}: {MODES[result['mode']]}"), ("compressions", result["compressions"])]
+    facts += [(f"{name.replace('_', ' ')} (J)", result[name]) for name in LEDGER]
+    console.print(_table("What happened", ("", "value"), facts))
+    console.print("events: c end of compression, d start of another, l slip direction invariant, s slip zero, r end")
+
+
+def _show_batch(console: Console, source: str, result: dict[str, Any]) -> None:
+    count, quantiles = result["count"], dict(result["quantiles"])
+    levels = [f"{100 * level:g} %" for level in quantiles.pop("levels")]
+    rows = [[name, *values] for name, values in quantiles.items()]
+    title = f"{result['name'] or source}: {count} impacts, law {result['law']}"
+    console.print(_table(title, ("quantile", *levels), rows))
+    console.print(_table("Outcomes", ("outcome", "impacts"), result["outcomes"].items()))
+    sequences = [(name or "none", number) for name, number in result["event_sequences"].items()]
+    console.print(_table("Events", ("sequence", "impacts"), sequences))
+    impacts = result["impacts"]
+    first = [
+        (str(i), *impacts["velocity_before"][i], *impacts["impulse"][i], impacts["event_sequence"][i])
+        for i in range(min(FIRST_ROWS, count))
+    ]
+    columns = ("impact", "v t1", "v t2", "v n", "I t1", "I t2", "I n", "events")
+    console.print(_table("First impacts: velocity before (m/s), impulse (N s)", columns, first))
+
+
+def _trace(args: argparse.Namespace) -> int:
+    if args.plot is not None and args.plot.suffix.lower() not in FORMATS:
+        return _fail(2, f"--plot {args.plot}: pass a file name that ends in {', '.join(FORMATS)}")
+    if not 2 <= args.samples <= 1_000_000:
+        return _fail(2, f"--samples {args.samples}: pass a whole number from 2 to 1000000")
+    if isinstance(load(args.scene), BatchScene):
+        raise SceneError(f"{args.scene}: batch: trace follows one impact; pass a scene with [contact]")
+    scene, given, impact = _solved(args)
+    require(impact)
+    if impact.outcome == Outcome.SEPARATING:
+        raise SceneError(f"{args.scene}: nothing to trace, the bodies do not approach")
+    from jimpact import plot  # matplotlib takes a second to load
+
+    options = {"law": scene.options.law, "accuracy": scene.options.accuracy, "samples": args.samples}
+    options |= {} if given.static_friction is None else {"static_friction": jnp.asarray(given.static_friction, float)}
+    with Console(stderr=True).status("compiling and tracing"):
+        track = plot.follow(*given[:4], **options)
+        if args.plot is not None:
+            plot.save(plot.single_impact(*given[:4], title=scene.name, **options), args.plot)
+    if args.json:
+        record = {"jimpact": __version__, "name": scene.name, **scene.options.model_dump()}
+        record |= {name: _plain(value) for name, value in track._asdict().items() if name != "events"}
+        record |= {"events": [{"event": letter, "normal_impulse": p} for letter, p in track.events]}
+        print(json.dumps(record, allow_nan=False))
+        return 0
+    quantities = (track.sliding_velocity, track.normal_velocity, track.impulse[:, :2], track.work)
+    rows = [
+        (letter, p, *(float(x) for values in quantities for x in track.at(values, p)))
+        for letter, p in (("start", 0.0), *track.events)
+    ]
+    columns = ("event", "I n (N s)", "v t1 (m/s)", "v t2", "v n", "I t1 (N s)", "I t2", "work (J)")
+    console = _console()
+    console.print(_table(scene.name or args.scene, columns, rows))
+    if args.plot is not None:
+        console.print(f"wrote {args.plot}")
+    return 0
