@@ -5,7 +5,7 @@
 
 PYTHON ?= python3.11
 OUT ?= out
-BENCH ?= experiments/bench.py
+BENCH ?= experiments/benchmark/benchmark.py
 
 VENV := .venv
 BIN := $(VENV)/bin

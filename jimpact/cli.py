@@ -9,7 +9,6 @@ import json
 import math
 import os
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any, NoReturn
 import jax
 import jax.numpy as jnp
 import numpy as np
+from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -59,7 +59,7 @@ class Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code. The precision of JAX is set for the run only."""
     args = _parser().parse_args(argv)
-    wide = jax.config.jax_enable_x64
+    wide = jax.config.read("jax_enable_x64")
     jax.config.update("jax_enable_x64", not args.float32)
     try:
         return args.run(args)
@@ -110,11 +110,9 @@ def _solved(args: argparse.Namespace) -> tuple[Scene, Input, Impact]:
         impact = jax.tree.map(np.asarray, jitted_solve(*arrays[:4], **options))
     invalid = np.flatnonzero(impact.outcome == Outcome.INVALID)
     if len(invalid):
-        which = (
-            f"{len(invalid)} impacts, the first of them impact {invalid[0]}," if impact.outcome.ndim else "the impact"
-        )
-        reason = "not usable: a number too large for the precision, or an inverse inertia not positive definite"
-        raise SceneError(f"{args.scene}: {which} {'are' if impact.outcome.ndim else 'is'} {reason}")
+        which = f"impact {invalid[0]} (and {len(invalid) - 1} more)" if impact.outcome.ndim else "the impact"
+        reason = "is not usable: a number too large, or an inverse inertia that is not positive definite"
+        raise SceneError(f"{args.scene}: {which} {reason}")
     return scene, given, impact
 
 
@@ -176,9 +174,8 @@ def _quantiles(given: Input, impact: Impact) -> dict[str, Any]:
         "normal velocity after (m/s)": impact.velocity[..., 2],
         "kinetic energy change (J)": impact.info.kinetic_energy_change,
     }
-    rows = {
-        name: np.quantile(a[there], QUANTILES) if there.any() else np.full(5, np.nan) for name, a in columns.items()
-    }
+    none = np.full(len(QUANTILES), np.nan)
+    rows = {name: np.quantile(a[there], QUANTILES) if there.any() else none for name, a in columns.items()}
     return {"levels": list(QUANTILES), **{name: _plain(row) for name, row in rows.items()}}
 
 
@@ -196,41 +193,40 @@ def _plain(value: Any) -> Any:
 def _write(folder: Path, text: str) -> None:
     """Write folder/result.json whole or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
-    handle, part = tempfile.mkstemp(dir=folder, prefix=".result-", suffix=".json")
+    part = folder / f".result-{os.getpid()}.json"
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-        Path(part).replace(folder / "result.json")
+        part.write_text(text + "\n", encoding="utf-8")
+        part.replace(folder / "result.json")
     finally:
-        Path(part).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
 
 
 def _console() -> Console:
     return Console(markup=False, emoji=False, highlight=False)
 
 
-def _table(title: str, columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> Table:
+def _table(title: str, columns: Iterable[str], rows: Iterable[Iterable[Any]], digits: int = 6) -> Table:
     """First column text, the others numbers; nothing in it is read as markup."""
-    table = Table(title=Text(title, style="bold"), title_justify="left")
+    table = Table(title=Text(title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for i, column in enumerate(columns):
-        table.add_column(Text(column), justify="right" if i else "left", no_wrap=i > 0)
+        table.add_column(Text(column), justify="right" if i else "left", no_wrap=True)
     for row in rows:
-        table.add_row(*(Text(_cell(x)) for x in row))
+        table.add_row(*(Text(_cell(x, digits)) for x in row))
     return table
 
 
-def _cell(x: Any) -> str:
-    return f"{x:.6g}" if isinstance(x, float) else "-" if x is None else str(x)
+def _cell(x: Any, digits: int) -> str:
+    """A number in about digits + 4 characters."""
+    if isinstance(x, float):
+        text = f"{x:.{digits}g}"
+        return text if len(text) <= digits + 4 else f"{x:.{digits - 2}g}"
+    return "-" if x is None else str(x)
 
 
 def _show_one(console: Console, source: str, result: dict[str, Any]) -> None:
     title = result["name"] or source
-    vectors = {
-        "velocity before (m/s)": "velocity_before",
-        "velocity after (m/s)": "velocity",
-        "impulse (N s)": "impulse",
-    }
-    rows = [[label, *result[key]] for label, key in vectors.items()]
+    vectors = (("velocity_before", "velocity before (m/s)"), ("velocity", "velocity after (m/s)"))
+    rows = [[label, *result[key]] for key, label in (*vectors, ("impulse", "impulse (N s)"))]
     console.print(_table(title, ("contact frame", "t1", "t2", "n"), rows))
     if "body_a" in result:
         bodies = [(f"{b} {k.replace('_', ' ')}", *result[b][k]) for b in ("body_a", "body_b") for k in result[b]]
@@ -240,7 +236,7 @@ def _show_one(console: Console, source: str, result: dict[str, Any]) -> None:
     facts += [("mode", f"{result['mode']}: {MODES[result['mode']]}"), ("compressions", result["compressions"])]
     facts += [(f"{name.replace('_', ' ')} (J)", result[name]) for name in LEDGER]
     console.print(_table("What happened", ("", "value"), facts))
-    console.print("events: c end of compression, d start of another, l slip direction invariant, s slip zero, r end")
+    console.print("c compression ends, d starts again, l slip direction invariant, s slip zero, r end")
 
 
 def _show_batch(console: Console, source: str, result: dict[str, Any]) -> None:
@@ -248,7 +244,7 @@ def _show_batch(console: Console, source: str, result: dict[str, Any]) -> None:
     levels = [f"{100 * level:g} %" for level in quantiles.pop("levels")]
     rows = [[name, *values] for name, values in quantiles.items()]
     title = f"{result['name'] or source}: {count} impacts, law {result['law']}"
-    console.print(_table(title, ("quantile", *levels), rows))
+    console.print(_table(title, ("quantile", *levels), rows, 4))
     console.print(_table("Outcomes", ("outcome", "impacts"), result["outcomes"].items()))
     sequences = [(name or "none", number) for name, number in result["event_sequences"].items()]
     console.print(_table("Events", ("sequence", "impacts"), sequences))
@@ -258,7 +254,7 @@ def _show_batch(console: Console, source: str, result: dict[str, Any]) -> None:
         for i in range(min(FIRST_ROWS, count))
     ]
     columns = ("impact", "v t1", "v t2", "v n", "I t1", "I t2", "I n", "events")
-    console.print(_table("First impacts: velocity before (m/s), impulse (N s)", columns, first))
+    console.print(_table("First impacts: velocity before (m/s), impulse (N s)", columns, first, 4))
 
 
 def _trace(args: argparse.Namespace) -> int:
@@ -291,9 +287,9 @@ def _trace(args: argparse.Namespace) -> int:
         (letter, p, *(float(x) for values in quantities for x in track.at(values, p)))
         for letter, p in (("start", 0.0), *track.events)
     ]
-    columns = ("event", "I n (N s)", "v t1 (m/s)", "v t2", "v n", "I t1 (N s)", "I t2", "work (J)")
+    columns = ("event", "I n", "v t1", "v t2", "v n", "I t1", "I t2", "work")
     console = _console()
-    console.print(_table(scene.name or args.scene, columns, rows))
+    console.print(_table(f"{scene.name or args.scene}: velocity (m/s), impulse (N s), work (J)", columns, rows, 4))
     if args.plot is not None:
         console.print(f"wrote {args.plot}")
     return 0

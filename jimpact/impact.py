@@ -25,7 +25,7 @@ T = TypeVar("T")
 ACCURACIES = {
     "float64": {
         "low": Accuracy(8, 20, 1e-5),
-        "standard": Accuracy(12, 22, 2e-8),
+        "standard": Accuracy(12, 24, 2e-8),
         "high": Accuracy(18, 48, 1e-13),
     },
     "float32": {

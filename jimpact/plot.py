@@ -64,8 +64,23 @@ def follow(
         raise ValueError("pass one impact: velocity of shape (3,), inverse_inertia of shape (3, 3)")
     if not np.isfinite(path.impulse).all():
         raise ValueError("nothing to draw: the input is not valid, or the bodies do not approach (velocity[2] >= 0)")
-    p, slip, v, impulse, work = path[:5]
-    return Track(p, slip, v, impulse, work, _events(path))
+    events = _events(path)
+    track = Track(path.normal_impulse, path.sliding_velocity, path.normal_velocity, path.impulse, path.work, events)
+    W, v = (np.asarray(a, float) for a in (inverse_inertia, velocity))
+    return _with_corner(track, W, v, float(path.events.slip_end))
+
+
+def _with_corner(t: Track, W: np.ndarray, v: np.ndarray, p: float) -> Track:
+    """Add the point of zero slip, a corner of the path between two samples: there B I_t = -(v_t + d p)."""
+    if not 0 < p < t.normal_impulse[-1] or p in t.normal_impulse:
+        return t
+    i = int(np.searchsorted(t.normal_impulse, p))
+    impulse = np.array([*np.linalg.solve(W[:2, :2], -(v[:2] + W[:2, 2] * p)), p])
+    vn = v[2] + W[2] @ impulse
+    work = t.work[i - 1] + 0.5 * (t.normal_velocity[i - 1] + vn) * (p - t.normal_impulse[i - 1])
+    point = (p, np.zeros(2), vn, impulse, work)
+    p_, slip, v_, impulses, works = (np.insert(a, i, x, axis=0) for a, x in zip(t[:5], point, strict=True))
+    return Track(p_, slip, v_, impulses, works, t.events)
 
 
 def _events(path: Any) -> tuple[tuple[str, float], ...]:
@@ -104,9 +119,7 @@ def impulse_path(
     track = follow(inverse_inertia, velocity, friction, restitution, **options)
     fig = Figure(figsize=(6.6, 6.4))
     ax = fig.add_axes((0.0, 0.02, 0.92, 0.92), projection="3d")
-    _draw_impulse(
-        ax, track, np.asarray(inverse_inertia, float), np.asarray(velocity, float), float(np.asarray(friction))
-    )
+    _draw_impulse(ax, track, inverse_inertia, velocity, friction)
     return fig
 
 
@@ -136,9 +149,7 @@ def single_impact(
         fig.suptitle(title, fontsize=14, y=0.985, parse_math=False)
     _draw_hodograph(fig.add_axes((0.055, 0.24, 0.25, 0.625)), [track], inverse_inertia, friction)
     ax = fig.add_axes((0.315, 0.03, 0.345, 0.86), projection="3d")
-    _draw_impulse(
-        ax, track, np.asarray(inverse_inertia, float), np.asarray(velocity, float), float(np.asarray(friction))
-    )
+    _draw_impulse(ax, track, inverse_inertia, velocity, friction)
     lower = fig.add_axes((0.745, 0.1, 0.24, 0.35))
     _draw_history((fig.add_axes((0.745, 0.485, 0.24, 0.35), sharex=lower), lower), track)
     return fig
@@ -165,11 +176,8 @@ def _draw_hodograph(ax: Axes, tracks: list[Track], W: ArrayLike, friction: Array
     ax.axhline(0, color="0.9", lw=0.8, zorder=0)
     ax.axvline(0, color="0.9", lw=0.8, zorder=0)
     handles = _draw_rays(ax, W, friction, middle, half)
-    rays = [
-        np.linspace(0, 1, 200)[:, None] * np.asarray(line.get_xydata())[-1]
-        for line in ax.lines
-        if line.get_gid() == "ray"
-    ]
+    tips = [np.asarray(line.get_xydata())[-1] for line in ax.lines if line.get_gid() == "ray"]
+    rays = [np.linspace(0, 1, 200)[:, None] * tip for tip in tips]
     drawn = np.concatenate([*rays, *(t.sliding_velocity for t in tracks)])
     marks = [(letter, t.at(t.sliding_velocity, p)) for t in tracks for letter, p in t.events]
     for i, t in enumerate(tracks):
@@ -226,7 +234,8 @@ def _free(at: np.ndarray, drawn: np.ndarray, distance: float) -> np.ndarray:
     return places[gaps.argmax()]
 
 
-def _draw_impulse(ax: Axes3D, t: Track, W: np.ndarray, v: np.ndarray, mu: float) -> None:
+def _draw_impulse(ax: Axes3D, t: Track, W: Any, v: Any, mu: Any) -> None:
+    W, v, mu = np.asarray(W, float), np.asarray(v, float), float(np.asarray(mu))
     top = 1.08 * float(t.normal_impulse[-1])
     wide = max(1.15 * float(np.abs(t.impulse[:, :2]).max()), 0.1 * top)
     ax.set(xlim=(-wide, wide), ylim=(-wide, wide), zlim=(0, top), title="Path of the impulse")
@@ -297,11 +306,6 @@ def _draw_history(axes: Iterable[Axes], t: Track) -> None:
     phases = [Patch(fc=COMPRESSION, label="compression"), Patch(fc=RESTITUTION, label="restitution")]
     upper.legend(handles=phases, loc="best", fontsize=9, framealpha=0.9)
     for text, at in _merged([(letter, np.array([q])) for letter, q in t.events], CLOSE * p[-1]):
-        where: dict[str, Any] = {
-            "xycoords": ("data", "axes fraction"),
-            "textcoords": "offset points",
-            "ha": "center",
-            "va": "bottom",
-        }
-        upper.annotate(text, (at[0], 1.0), (0, 3), gid="label", **where, **LETTERS)
+        above = upper.get_xaxis_transform()
+        upper.text(at[0], 1.02, text, transform=above, ha="center", va="bottom", gid="label", **LETTERS)
     upper.set_title("Normal velocity and work", pad=20)
