@@ -43,6 +43,7 @@ MODES = {  # Sun & Baruh's cases
     6: "starts without slip, slips",
 }
 LEDGER = ("compression_work", "restitution_work", "friction_work", "kinetic_energy_change")
+LETTERS = "c compression ends, d starts again, l slip direction invariant, s slip zero, r end"
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 FIRST_ROWS = 5
 
@@ -216,10 +217,10 @@ def _table(title: str, columns: Iterable[str], rows: Iterable[Iterable[Any]], di
 
 
 def _cell(x: Any, digits: int) -> str:
-    """A number in about digits + 4 characters."""
+    """A number, shortened where it takes an exponent so that a row fits 80 columns."""
     if isinstance(x, float):
         text = f"{x:.{digits}g}"
-        return text if len(text) <= digits + 4 else f"{x:.{digits - 2}g}"
+        return text if "e" not in text else f"{x:.{digits - 2}g}"
     return "-" if x is None else str(x)
 
 
@@ -236,7 +237,7 @@ def _show_one(console: Console, source: str, result: dict[str, Any]) -> None:
     facts += [("mode", f"{result['mode']}: {MODES[result['mode']]}"), ("compressions", result["compressions"])]
     facts += [(f"{name.replace('_', ' ')} (J)", result[name]) for name in LEDGER]
     console.print(_table("What happened", ("", "value"), facts))
-    console.print("c compression ends, d starts again, l slip direction invariant, s slip zero, r end")
+    console.print(LETTERS)
 
 
 def _show_batch(console: Console, source: str, result: dict[str, Any]) -> None:
@@ -260,6 +261,8 @@ def _show_batch(console: Console, source: str, result: dict[str, Any]) -> None:
 def _trace(args: argparse.Namespace) -> int:
     if args.plot is not None and args.plot.suffix.lower() not in FORMATS:
         return _fail(2, f"--plot {args.plot}: pass a file name that ends in {', '.join(FORMATS)}")
+    if args.plot is not None and not args.plot.parent.is_dir():
+        return _fail(2, f"--plot {args.plot}: no such directory")
     if not 2 <= args.samples <= 1_000_000:
         return _fail(2, f"--samples {args.samples}: pass a whole number from 2 to 1000000")
     if isinstance(load(args.scene), BatchScene):
@@ -289,7 +292,9 @@ def _trace(args: argparse.Namespace) -> int:
     ]
     columns = ("event", "I n", "v t1", "v t2", "v n", "I t1", "I t2", "work")
     console = _console()
-    console.print(_table(f"{scene.name or args.scene}: velocity (m/s), impulse (N s), work (J)", columns, rows, 4))
+    console.print(_table(scene.name or args.scene, columns, rows, 4))
+    console.print("velocity v (m/s), impulse I (N s), work of the normal force (J)")
+    console.print(LETTERS)
     if args.plot is not None:
         console.print(f"wrote {args.plot}")
     return 0

@@ -21,7 +21,7 @@ from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from mpl_toolkits.mplot3d.axes3d import Axes3D
 
 from jimpact.rays import invariant_directions
-from jimpact.trace import trace
+from jimpact.trace import Path, trace
 from jimpact.types import ArrayLike
 
 __all__ = ["SAMPLES", "Track", "follow", "history", "hodograph", "impulse_path", "save", "single_impact"]
@@ -31,7 +31,7 @@ PATH, RAY, PLANE, STICK, CONE = "#1f4e9c", "#7a7a7a", "#2a9d8f", "#d1495b", "#b0
 COMPRESSION, RESTITUTION = "#dbe7f6", "#fbead3"
 SETS = ("#1f4e9c", "#d1495b", "#2a9d8f", "#e09f3e", "#7b4fa3", "#5b7a2a", "#a15c38", "#3a9ec2")
 CLOSE = 0.045  # of the width of a panel: events nearer than this share one label
-SILENT = 1e-6  # of the largest normal velocity: below it, round-off at the end of compression
+ROUNDING = 256  # x epsilon x the largest term of the normal velocity: below it, its sign says nothing
 
 LETTERS: dict[str, Any] = {"color": "#16325c", "fontsize": 11, "fontweight": "bold", "zorder": 6}
 
@@ -64,9 +64,9 @@ def follow(
         raise ValueError("pass one impact: velocity of shape (3,), inverse_inertia of shape (3, 3)")
     if not np.isfinite(path.impulse).all():
         raise ValueError("nothing to draw: the input is not valid, or the bodies do not approach (velocity[2] >= 0)")
-    events = _events(path)
-    track = Track(path.normal_impulse, path.sliding_velocity, path.normal_velocity, path.impulse, path.work, events)
     W, v = (np.asarray(a, float) for a in (inverse_inertia, velocity))
+    events = _events(path, ROUNDING * np.finfo(path.impulse.dtype).eps * float(np.abs(path.impulse * W[2]).max()))
+    track = Track(path.normal_impulse, path.sliding_velocity, path.normal_velocity, path.impulse, path.work, events)
     return _with_corner(track, W, v, float(path.events.slip_end))
 
 
@@ -83,22 +83,18 @@ def _with_corner(t: Track, W: np.ndarray, v: np.ndarray, p: float) -> Track:
     return Track(p_, slip, v_, impulses, works, t.events)
 
 
-def _events(path: Any) -> tuple[tuple[str, float], ...]:
-    """Events in order. Further compressions are read off the sign of the normal velocity."""
-    p, v, events = path.normal_impulse, path.normal_velocity, path.events
-    first, slip, line = float(events.compression_end), float(events.slip_end), float(events.line_start)
-    found = [("c", first), ("s", slip), ("r", float(events.end))]
+def _events(path: Path, noise: float) -> tuple[tuple[str, float], ...]:
+    """Events in order. Further compressions are read off the normal velocity where it is above its round-off."""
+    first, slip, line, end = (float(a) for a in path.events)
+    found = [("c", first), ("s", slip), ("r", end)]
+    # Invariant only once slip is over: no event of its own.
     found += [("l", line)] if not line >= slip else []
-    compressing = v < -SILENT * np.abs(v).max()
-    for i in np.flatnonzero(compressing[1:] != compressing[:-1]).tolist():
-        if p[i] >= first:
-            found.append(("d" if compressing[i + 1] else "c", float(np.interp(0, *_rising(v, p, i)))))
+    sure = (path.normal_impulse > first) & (np.abs(path.normal_velocity) > noise)
+    p, v = path.normal_impulse[sure], path.normal_velocity[sure]
+    for i in np.flatnonzero(v[1:] * v[:-1] < 0).tolist():
+        crossing = p[i] - v[i] * (p[i + 1] - p[i]) / (v[i + 1] - v[i])
+        found.append(("d" if v[i + 1] < 0 else "c", float(crossing)))
     return tuple(sorted((e for e in found if np.isfinite(e[1])), key=lambda e: e[1]))
-
-
-def _rising(v: np.ndarray, p: np.ndarray, i: int) -> tuple[list[float], list[float]]:
-    order = [i, i + 1] if v[i] < v[i + 1] else [i + 1, i]
-    return [float(v[k]) for k in order], [float(p[k]) for k in order]
 
 
 def hodograph(

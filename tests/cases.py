@@ -61,10 +61,16 @@ def join(*parts: Cases) -> Cases:
 
 
 @functools.cache
-def compiled(law: str, accuracy: str = "standard"):
+def compiled(law: str):
     """`solve`, compiled (once more for each dtype)."""
+    return jax.jit(lambda W, v, mu, e, s: jimpact.solve(W, v, mu, e, law=law, static_friction=s))
+
+
+@functools.cache
+def compiled_impulse(law: str, accuracy: str):
+    """The impulse of `solve` at some accuracy, compiled."""
     return jax.jit(
-        lambda W, v, mu, e, s: jimpact.solve(W, v, mu, e, law=law, static_friction=s, accuracy=accuracy)
+        lambda W, v, mu, e, s: jimpact.solve(W, v, mu, e, law=law, static_friction=s, accuracy=accuracy).impulse
     )
 
 
@@ -72,12 +78,18 @@ def _padded(a: np.ndarray, lanes: int) -> np.ndarray:
     return np.concatenate([a, np.broadcast_to(a[-1:], (lanes - len(a), *a.shape[1:]))])
 
 
-def solve(cases: Cases, law: str, accuracy: str = "standard", dtype: type = np.float64) -> jimpact.Impact:
+def solve(cases: Cases, law: str, dtype: type = np.float64) -> jimpact.Impact:
     """`jimpact.solve` on any number of impacts up to LANES; numpy arrays out."""
     n = len(cases.mu)
     assert 0 < n <= LANES
-    impact = compiled(law, accuracy)(*(jnp.asarray(_padded(a, LANES), dtype) for a in cases))
+    impact = compiled(law)(*(jnp.asarray(_padded(a, LANES), dtype) for a in cases))
     return jax.tree.map(lambda a: np.asarray(a)[:n], impact)
+
+
+def impulse(cases: Cases, law: str, accuracy: str) -> np.ndarray:
+    """The impulse alone, at some accuracy."""
+    given = (jnp.asarray(_padded(a, LANES)) for a in cases)
+    return np.asarray(compiled_impulse(law, accuracy)(*given))[: len(cases.mu)]
 
 
 def flat_impulse(law: str, accuracy: str = "standard"):

@@ -146,6 +146,7 @@ def test_bytes_that_are_not_text_are_refused(tmp_path):
     ("argv", "word"),
     [
         (["trace", CONFIGS / "jia_wang.toml", "--plot", "a.exe"], "--plot"),
+        (["trace", CONFIGS / "jia_wang.toml", "--plot", CONFIGS / "absent" / "a.png"], "no such directory"),
         (["trace", CONFIGS / "jia_wang.toml", "--samples", "1"], "--samples"),
         (["trace", CONFIGS / "rebounds.toml"], "batch"),
     ],
