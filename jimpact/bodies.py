@@ -36,6 +36,7 @@ def collide(
     `normal` is the unit normal from body b into body a. A lane whose impact could not be computed has nan
     velocities in the body that moves; the immovable body stays as it was.
     """
+    point, normal = jnp.asarray(point), jnp.asarray(normal)
     W = inverse_inertia(body_a, body_b, point, normal)
     v = relative_velocity(body_a, body_b, point, normal)
     impact = solve(W, v, friction, restitution, **options)

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 
 from jimpact.hodograph import Lane, Slide, velocity
 from jimpact.numerics import divide, norm
-from jimpact.rays import Plane, diverging_ray, rates, slopes, solve_b, sticks
+from jimpact.rays import Plane, diverging_ray, rates, slopes, solve_b, sticks, turn_ahead
 from jimpact.restitution import Books, StopRule, book, end_of_compression, start_of_compression
 from jimpact.types import Flag, Scalar
 
@@ -114,17 +114,14 @@ def close(lane: Lane, state: Slide, static: Scalar, rule: StopRule) -> End:
     )
 
 
-def _relax(
-    plane: Plane, x: Scalar, y: Scalar, resting: Flag
-) -> tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]:
+def _relax(plane: Plane, x: Scalar, y: Scalar, resting: Flag) -> tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]:
     """Invariant direction ahead, slip along it, tangential push across it and its work, and the turn to it.
 
     Resting lanes keep their direction: they have nowhere to go.
     """
     r0 = norm(x, y)
     sx, sy = x / r0, y / r0
-    h, dh = rates(plane, sx, sy)[1], slopes(plane, sx, sy)[1]
-    ahead = jnp.where(resting, 0, divide(-h, dh, jnp.where(h == 0, 0, 1)))
+    ahead = jnp.where(resting, 0, turn_ahead(plane, sx, sy))
     turn = jnp.clip(ahead, -LARGEST_TURN, LARGEST_TURN)
     sx, sy = sx * jnp.cos(turn) - sy * jnp.sin(turn), sy * jnp.cos(turn) + sx * jnp.sin(turn)
     tBt, tBs = slopes(plane, sx, sy)[2:]

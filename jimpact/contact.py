@@ -36,7 +36,7 @@ class Body(NamedTuple):
     angular_velocity: Vector3  # rad/s
 
 
-BODY_TAILS = Body((), (3, 3), (3,), (3,), (3,))  # the shape of each field after the batch axes
+BODY_TAILS: tuple[tuple[int, ...], ...] = ((), (3, 3), (3,), (3,), (3,))  # the shape of each field after the batch axes
 
 
 def immovable(batch: tuple[int, ...] = (), dtype: DTypeLike | None = None) -> Body:

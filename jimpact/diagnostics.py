@@ -28,7 +28,7 @@ def permissible(
     friction: Float[ArrayLike, "..."],
 ) -> Margins:
     """The four margins of an impulse: it loses energy, separates, pushes, and stays in the friction cone."""
-    W, v, I, mu = (jnp.asarray(a) for a in (inverse_inertia, velocity, impulse, friction))  # noqa: E741
+    W, v, I, mu = (jnp.asarray(a) for a in (inverse_inertia, velocity, impulse, friction))
     for a, name, tail in ((W, "inverse_inertia", (3, 3)), (v, "velocity", (3,)), (I, "impulse", (3,))):
         if a.shape[-len(tail) :] != tail:
             wanted = "(..., " + ", ".join(map(str, tail)) + ")"

@@ -64,7 +64,7 @@ class Slide(NamedTuple):
     books: Books
     resting: Flag  # nothing left to step through
     bound: Scalar  # the next step goes no further (inf: no bound)
-    count: Whole  # steps taken
+    taken: Whole  # steps taken
     bounds: Scalar  # steps spent on finding that bound; after one, k keeps its sign; after two, v too
 
 
@@ -107,7 +107,9 @@ def slide(lane: Lane, rule: StopRule, accuracy: Accuracy) -> tuple[Slide, Steps]
     """
     zero = jnp.zeros_like(lane.v0)
     at_zero = (lane.x0 == 0) & (lane.y0 == 0)
-    start = Slide(zero, zero, zero, open_books(zero), at_zero, jnp.full_like(zero, jnp.inf), jnp.zeros((), jnp.int32), zero)
+    start = Slide(
+        zero, zero, zero, open_books(zero), at_zero, jnp.full_like(zero, jnp.inf), jnp.zeros((), jnp.int32), zero
+    )
 
     def step(state: Slide, index: Whole) -> tuple[Slide, Steps]:
         after, length = _step(lane, state, rule, accuracy, index >= 0)
@@ -184,9 +186,7 @@ def _measure(lane: Lane, state: Slide, rule: StopRule, accuracy: Accuracy) -> Sc
     return jnp.where(state.resting, 0, length)
 
 
-def _trusted(
-    lane: Lane, state: Slide, series: Series, work: list[Scalar], unit: Scalar, accuracy: Accuracy
-) -> Scalar:
+def _trusted(lane: Lane, state: Slide, series: Series, work: list[Scalar], unit: Scalar, accuracy: Accuracy) -> Scalar:
     """How far the series reaches: where its last terms weigh as much as the error admitted."""
     per_step = accuracy.tolerance * _reference(state) / (unit * jnp.maximum(1, lane.plane.mu))
     admitted = jnp.minimum(TRUST * series.R[0], per_step)
@@ -229,9 +229,7 @@ def _arrive(lane: Lane, after: Slide, accuracy: Accuracy) -> tuple[Scalar, Scala
     return v, plane.w - plane.mu * (plane.dx * sx + plane.dy * sy), faint
 
 
-def _settle(
-    lane: Lane, after: Slide, length: Scalar, v: Scalar, k: Scalar, faint: Flag, rule: StopRule
-) -> Slide:
+def _settle(lane: Lane, after: Slide, length: Scalar, v: Scalar, k: Scalar, faint: Flag, rule: StopRule) -> Slide:
     """Change phase, or come to rest, where an event was reached."""
     books, waits = after.books, length < 0
     landed = LANDED * jnp.finfo(v.dtype).eps
@@ -248,6 +246,6 @@ def _settle(
         books=switch(books, (compressed & ~last) | falls, v, k),
         resting=after.resting | stop | last | (live & faint),
         bound=jnp.where(waits, -length, jnp.inf),
-        count=after.count + 1,
+        taken=after.taken + 1,
         bounds=jnp.where(waits, after.bounds + 1, 0),
     )

@@ -6,7 +6,6 @@ lane's `Outcome` and never touch another lane, nor its derivative.
 
 from typing import NamedTuple, TypeVar
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Float
 
@@ -77,9 +76,9 @@ def solve(
     impulse, after = unfold(solution)
     end = solution.end
     good = end.finished & (end.error <= TRUSTED * level.tolerance) & _plausible(case)
-    outcome = jnp.where(
-        valid, jnp.where(approaching, jnp.where(good, Outcome.OK, Outcome.UNFINISHED), Outcome.SEPARATING), Outcome.INVALID
-    ).astype(jnp.int32)
+    outcome = jnp.where(good, Outcome.OK, Outcome.UNFINISHED)
+    outcome = jnp.where(valid, jnp.where(approaching, outcome, Outcome.SEPARATING), Outcome.INVALID)
+    outcome = outcome.astype(jnp.int32)
     info = _info(solution, impulse, after, line_start(solution, line_tolerance, level.order))
     return Impact(
         jnp.where(valid[..., None], jnp.where(approaching[..., None], impulse, 0), jnp.nan),
@@ -218,5 +217,3 @@ def _valid(W: Matrix3, v: Vector3, mu: Scalar, e: Scalar, static: Scalar) -> Fla
     schur = W[..., 2, 2] * det - (c * dx * dx - 2 * b * dx * dy + a * dy * dy)
     definite = (a > 0) & (det > 0) & (schur > 0)
     return finite & symmetric & definite & (mu >= 0) & (e >= 0) & (e <= 1) & (static >= mu)
-
-

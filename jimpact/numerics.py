@@ -4,13 +4,13 @@ Polynomials are lists of coefficients, lowest power first, each coefficient one 
 """
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jimpact.types import Array, Flag, Scalar
+from jimpact.types import Flag, Scalar
 
 __all__ = ["divide", "horner", "horner_slope", "norm", "own_kernel", "root_estimate", "root_in", "sqrt"]
 
@@ -80,7 +80,7 @@ def root_estimate(a: Scalar, n: int) -> Scalar:
     return jnp.exp(jnp.log(small) / n).astype(a.dtype)
 
 
-def own_kernel(go: Flag, function: Callable[..., T], *arguments: Array) -> T:
+def own_kernel(go: Flag, function: Callable[..., T], *arguments: Any) -> T:
     """function(*arguments), compiled as a computation of its own.
 
     `go` is a scalar that is always true, but that the compiler cannot know to be. XLA fuses long

@@ -22,9 +22,19 @@ import jax.numpy as jnp
 from jax.lax import stop_gradient
 
 from jimpact.numerics import divide, norm, sqrt
-from jimpact.types import ArrayLike, Flag, Float, Matrix3, Scalar, Array
+from jimpact.types import Array, ArrayLike, Flag, Float, Matrix3, Scalar
 
-__all__ = ["Plane", "diverging_ray", "invariant_directions", "plane_of", "rates", "slopes", "solve_b", "sticks"]
+__all__ = [
+    "Plane",
+    "diverging_ray",
+    "invariant_directions",
+    "plane_of",
+    "rates",
+    "slopes",
+    "solve_b",
+    "sticks",
+    "turn_ahead",
+]
 
 SECULAR_STEPS = 8  # Newton on 1/|q| - 1 is monotone and nearly linear: 6 reach round-off in 1e6 random cases
 BISECTIONS = 64  # halves an interval of pi/2 to below float64 round-off
@@ -63,6 +73,18 @@ def slopes(plane: Plane, sx: Scalar, sy: Scalar) -> tuple[Scalar, Scalar, Scalar
     dg = plane.dy * sx - plane.dx * sy - 2 * plane.mu * tBs
     dh = -(plane.dx * sx + plane.dy * sy) - plane.mu * (tBt - sBs)
     return dg, dh, tBt, tBs
+
+
+def turn_ahead(plane: Plane, sx: Scalar, sy: Scalar) -> Scalar:
+    """Angle from s to the nearby invariant direction, to first order; 1 where there is none to be seen.
+
+    A turning rate that is round-off counts as none: where every direction is invariant, the angle is 0.
+    """
+    h, dh = rates(plane, sx, sy)[1], slopes(plane, sx, sy)[1]
+    size = norm(plane.dx, plane.dy) + plane.mu * (plane.bxx + plane.byy)
+    straight = jnp.abs(h) <= 8 * jnp.finfo(h.dtype).eps * size
+    flat = jnp.abs(dh) <= 8 * jnp.finfo(h.dtype).eps * size
+    return jnp.where(flat, jnp.where(straight, 0, 1), -h / jnp.where(flat, 1, dh))
 
 
 def solve_b(plane: Plane, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:

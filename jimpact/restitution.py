@@ -65,7 +65,7 @@ class StopRule(NamedTuple):
 
 def open_books(v0: Scalar) -> Books:
     zero = jnp.zeros_like(v0)
-    return Books(jnp.ones_like(v0, bool), *[zero] * 7, jnp.ones_like(v0))
+    return Books(jnp.ones_like(v0, bool), zero, zero, zero, zero, zero, zero, zero, jnp.ones_like(v0))
 
 
 def book(books: Books, impulse: Scalar, work: Scalar) -> Books:

@@ -66,8 +66,10 @@ def work_series(velocity: list[Scalar], impulse: list[Scalar], top: int) -> list
     order = len(velocity) - 1
     work = [jnp.zeros_like(velocity[0])]
     for n in range(1, top + 1):
-        terms = range(max(1, n - order), min(n, order) + 1)
-        work.append(sum((j / n) * velocity[n - j] * impulse[j] for j in terms))
+        total = jnp.zeros_like(velocity[0])
+        for j in range(max(1, n - order), min(n, order) + 1):
+            total = total + (j / n) * velocity[n - j] * impulse[j]
+        work.append(total)
     return work
 
 

@@ -12,6 +12,7 @@ from jimpact import Outcome
 SAME = 1e-13  # the other lanes run the same program on the same numbers
 
 W, V = np.eye(3), np.array([1.0, 0.5, -1.0])
+GOOD = dict(inverse_inertia=W, velocity=V, friction=0.5, restitution=0.5)
 ARGUMENTS = [
     (ValueError, "inverse_inertia", dict(inverse_inertia=np.eye(2))),
     (ValueError, "velocity", dict(velocity=np.ones(2))),
@@ -22,7 +23,7 @@ ARGUMENTS = [
     (TypeError, "friction", dict(friction=None)),
     (TypeError, "restitution", dict(restitution=True)),
     (TypeError, "inverse_inertia", dict(inverse_inertia=W.astype(complex))),
-    (TypeError, "float16", {k: np.asarray(a, np.float16) for k, a in dict(inverse_inertia=W, velocity=V, friction=0.5, restitution=0.5).items()}),
+    (TypeError, "float16", {k: np.asarray(a, np.float16) for k, a in GOOD.items()}),
     (ValueError, "law", dict(law="hertz")),
     (ValueError, "law", dict(law=None)),
     (ValueError, "accuracy", dict(accuracy="best")),
@@ -33,9 +34,8 @@ ARGUMENTS = [
 
 @pytest.mark.parametrize("error,word,change", ARGUMENTS, ids=[f"{w}-{i}" for i, (_, w, _) in enumerate(ARGUMENTS)])
 def test_bad_argument_raises(error, word, change):
-    given = dict(inverse_inertia=W, velocity=V, friction=0.5, restitution=0.5) | change
     with pytest.raises(error, match=word) as caught:
-        jimpact.solve(**given)
+        jimpact.solve(**GOOD | change)
     assert "pass" in str(caught.value) or "leave" in str(caught.value), f"says not what to do: {caught.value}"
 
 
@@ -133,16 +133,22 @@ def test_bad_lanes_change_no_other_derivative(law):
     cases.check(~(error <= SAME), law, good, "derivative changed by a bad neighbour", error)
 
 
+def flat_bad():
+    """Bad lanes as the Jacobian sees them: it writes each pair of off-diagonal entries once, so W is symmetric."""
+    index, both = mixed()
+    return index[[name != "asymmetric inertia" for name in BAD]], both
+
+
 @pytest.mark.parametrize("law", cases.LAWS)
 def test_derivative_in_bad_lane_is_zero(law):
-    index, both = mixed()
+    index, both = flat_bad()
     J = cases.jacobian(both, law)[index]
     cases.check((J != 0).any((1, 2)), law, both.take(index), "derivative is not zero", np.abs(J).max((1, 2)))
 
 
 @pytest.mark.slow
 def test_reverse_derivative_in_bad_lane_is_zero():
-    index, both = mixed()
+    index, both = flat_bad()
     J = cases.jacobian(both, "stronge", "reverse")[index]
     cases.check((J != 0).any((1, 2)), "stronge", both.take(index), "derivative is not zero", np.abs(J).max((1, 2)))
 

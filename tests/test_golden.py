@@ -127,7 +127,9 @@ def test_sequence_of_events(law):
     seen = np.array([s.replace("l", "") for s in jimpact.event_sequence(solved(law))])
     wanted = np.array([s.replace("l", "") for s in ref["code"]])
     touching = ref["margins"][:, 6] < TOUCHING
-    cases.check((seen != wanted) & ~touching, law, batch, "wrong sequence", np.char.add(np.char.add(seen, " not "), wanted))
+    cases.check(
+        (seen != wanted) & ~touching, law, batch, "wrong sequence", np.char.add(np.char.add(seen, " not "), wanted)
+    )
 
 
 def gradients(law, mode):

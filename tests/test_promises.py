@@ -132,7 +132,9 @@ def test_mirror(law):
 @pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3, 1e6])
 def test_velocity_scaling(law, scale):
     batch = cases.everything()
-    error = cases.relative_error(cases.solve(batch._replace(v=batch.v * scale), law).impulse, solved(law).impulse * scale)
+    error = cases.relative_error(
+        cases.solve(batch._replace(v=batch.v * scale), law).impulse, solved(law).impulse * scale
+    )
     cases.check(~(error <= SYMMETRY), law, batch, f"impulse is not homogeneous in velocity ({scale})", error)
 
 
@@ -140,7 +142,9 @@ def test_velocity_scaling(law, scale):
 @pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3, 1e6])
 def test_mass_scaling(law, scale):
     batch = cases.everything()
-    error = cases.relative_error(cases.solve(batch._replace(W=batch.W / scale), law).impulse, solved(law).impulse * scale)
+    error = cases.relative_error(
+        cases.solve(batch._replace(W=batch.W / scale), law).impulse, solved(law).impulse * scale
+    )
     cases.check(~(error <= SYMMETRY), law, batch, f"impulse is not proportional to mass ({scale})", error)
 
 
@@ -178,17 +182,24 @@ def test_order_of_lanes_does_not_matter():
     cases.check(~(error <= SAME), "stronge", batch.take(order), "depends on its neighbours", error)
 
 
-def test_two_axes_broadcasting_and_vmap():
-    """A (5, 3) batch, friction over one axis only, against the flat batch; and the same by vmap."""
+def test_two_axes_and_broadcasting():
+    """A (5, 3) batch, friction over one axis only, against the flat batch."""
     batch = cases.spd(15)
     W, v = batch.W.reshape(5, 3, 3, 3), batch.v.reshape(5, 3, 3)
-    mu, e = jnp.asarray([0.2, 0.5, 0.9]), jnp.asarray(0.6)
-    wide = jax.jit(lambda W, v: jimpact.solve(W, v, mu, e))(W, v)
-    mapped = jax.jit(jax.vmap(lambda W, v: jimpact.solve(W, v, mu, e)))(W, v)
+    mu = np.array([0.2, 0.5, 0.9])
+    impact = lambda W, v: jimpact.solve(W, v, mu, 0.6)  # noqa: E731
+    shapes = jax.eval_shape(impact, W, v)
+    assert shapes.outcome.shape == shapes.info.mode.shape == (5, 3)
+    impulse = jax.jit(lambda W, v: impact(W, v).impulse)(W, v)
     expected = cases.solve(batch._replace(mu=np.tile(mu, 5), static=np.tile(mu, 5), e=np.full(15, 0.6)), "stronge")
-    assert wide.impulse.shape == (5, 3, 3) and wide.outcome.shape == wide.info.mode.shape == (5, 3)
-    np.testing.assert_allclose(wide.impulse.reshape(15, 3), expected.impulse, rtol=SAME, atol=SAME)
-    np.testing.assert_allclose(mapped.impulse, wide.impulse, rtol=SAME, atol=SAME)
+    np.testing.assert_allclose(impulse.reshape(15, 3), expected.impulse, rtol=SAME, atol=SAME)
+
+
+def test_vmap_is_batch():
+    batch = cases.spd(16)
+    f = lambda *a: jimpact.solve(*a[:4], static_friction=a[4]).impulse  # noqa: E731
+    mapped = jax.jit(jax.vmap(f))(*batch)
+    np.testing.assert_allclose(mapped, cases.solve(batch, "stronge").impulse, rtol=SAME, atol=SAME)
 
 
 def test_single_impact_eager_loop():
@@ -198,7 +209,9 @@ def test_single_impact_eager_loop():
     for i in range(3):
         impact = jimpact.solve(batch.W[i], batch.v[i], batch.mu[i], batch.e[i])
         assert impact.impulse.shape == (3,) and impact.outcome.shape == ()
-        np.testing.assert_allclose(impact.impulse, expected.impulse[i], rtol=ROUND, atol=SAME, err_msg=batch.describe(i))
+        np.testing.assert_allclose(
+            impact.impulse, expected.impulse[i], rtol=ROUND, atol=SAME, err_msg=batch.describe(i)
+        )
 
 
 @pytest.mark.slow

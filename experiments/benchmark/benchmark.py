@@ -59,12 +59,12 @@ def main() -> None:
                 return jimpact.solve(*a, law=arguments.law, accuracy=accuracy).impulse
 
             compiled, forward, result = timed(impulse, *given)
-            _, reverse, _ = timed(jax.grad(lambda *a: impulse(*a).sum(), (0, 1, 2, 3)), *given)  # noqa: B023
+            _, reverse, _ = timed(jax.grad(lambda *a: impulse(*a).sum(), (0, 1, 2, 3)), *given)
             error = np.abs(np.asarray(result) - exact).max(-1) / np.linalg.norm(exact, axis=-1)
             q = np.percentile(error, [50, 99, 100])
             print(
-                f"{dtype}  {accuracy:8s}  {forward / n * 1e6:10.2f}  {reverse / n * 1e6:11.2f}  {reverse / forward:5.1f}"
-                f"  {compiled:9.1f}    {q[0]:.0e}      {q[1]:.0e}   {q[2]:.0e}"
+                f"{dtype}  {accuracy:8s}  {forward / n * 1e6:10.2f}  {reverse / n * 1e6:11.2f}"
+                f"  {reverse / forward:5.1f}  {compiled:9.1f}    {q[0]:.0e}      {q[1]:.0e}   {q[2]:.0e}"
             )
 
 

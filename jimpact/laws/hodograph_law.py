@@ -14,12 +14,15 @@ from jax.lax import stop_gradient
 
 from jimpact.closure import End, close
 from jimpact.hodograph import Accuracy, Lane, Slide, Steps, lane_of, series_at, slide, velocity
-from jimpact.numerics import divide, horner, norm, own_kernel, root_in
-from jimpact.rays import plane_of, rates, slopes
+from jimpact.numerics import horner, norm, own_kernel, root_in
+from jimpact.rays import plane_of, turn_ahead
 from jimpact.restitution import StopRule
 from jimpact.types import Matrix3, Scalar, Vector3
 
 __all__ = ["Solution", "Units", "follow", "line_start", "unfold"]
+
+
+NOISY = 1e3  # x sqrt(epsilon): slip that fell this far in its last step may have lost its direction
 
 
 class Units(NamedTuple):
@@ -63,7 +66,7 @@ def follow(
     lane = lane_of(plane, v[..., 0], v[..., 1], v[..., 2], restitution)
     last, steps = slide(lane, rule, accuracy)
     finish = lambda lane, last, static: close(lane, last, static, rule)  # noqa: E731
-    end = own_kernel(last.count >= 0, finish, lane, last, static_friction)
+    end = own_kernel(last.taken >= 0, finish, lane, last, static_friction)
     return Solution(end, Units(speed, speed / inverse_mass), lane, steps, last)
 
 
@@ -82,15 +85,20 @@ def line_start(solution: Solution, tolerance: float, order: int) -> Scalar:
     tolerance. nan where slip never comes that close to one. Carries no derivative.
     """
     lane, last, steps = stop_gradient((solution.lane, solution.last, solution.steps))
+    bx, by, _ = velocity(lane, steps.before)
+    stepping = ~steps.before.resting
     x, y, _ = velocity(lane, last)
+    active = jnp.maximum(stepping.sum(0) - 1, 0)[None]
+    px, py = jnp.take_along_axis(bx, active, 0)[0], jnp.take_along_axis(by, active, 0)[0]
+    noisy = norm(x, y) < NOISY * jnp.finfo(x.dtype).eps ** 0.5 * norm(px, py)  # slip is over: direction lost
+    x, y = jnp.where(noisy, px, x), jnp.where(noisy, py, y)
     r = jnp.where((x != 0) | (y != 0), norm(x, y), 1)
-    turn = -divide(rates(lane.plane, x / r, y / r)[1], slopes(lane.plane, x / r, y / r)[1])
+    turn = turn_ahead(lane.plane, x / r, y / r)
     ex, ey = (x - turn * y) / r, (y + turn * x) / r
     found = ((lane.x0 != 0) | (lane.y0 != 0)) & (jnp.abs(turn) <= tolerance)
 
-    bx, by, _ = velocity(lane, steps.before)
     off = jnp.arctan2(ex * by - ey * bx, ex * bx + ey * by)  # angle past the invariant one, before each step
-    outside = jnp.abs(off) > tolerance
+    outside = stepping & (jnp.abs(off) > tolerance)
     from_start = ~outside.any(0)
     crossing = jnp.where(from_start, 0, outside.shape[0] - 1 - jnp.argmax(outside[::-1], axis=0))
     pick = lambda a: jnp.take_along_axis(a, crossing[None], 0)[0] if a.ndim > crossing.ndim else a[0]  # noqa: E731

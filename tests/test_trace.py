@@ -1,0 +1,118 @@
+"""The sampled path against the solved impact."""
+
+import cases
+import jax
+import numpy as np
+import pytest
+
+import jimpact
+
+ROUND = 1e-9  # round-off of a path read off the same steps
+TRAPEZOID = 1e-3  # of the work scale, with SAMPLES points
+SAMPLES = 400
+LAW = "stronge"
+BATCH = cases.join(
+    *(cases.POPULATIONS[n](4, seed=70) for n in cases.POPULATIONS), cases.make(cases.BABER_W, cases.BABER_V, 0.5, 0.9)
+)
+
+
+@pytest.fixture(scope="module")
+def path():
+    f = jax.jit(lambda W, v, mu, e, s: jimpact.trace(W, v, mu, e, law=LAW, static_friction=s, samples=SAMPLES))
+    return jax.tree.map(np.asarray, f(*BATCH))
+
+
+@pytest.fixture(scope="module")
+def impact():
+    return cases.solve(BATCH, LAW)
+
+
+def test_shapes(path):
+    n = len(BATCH.mu)
+    assert path.normal_impulse.shape == path.normal_velocity.shape == path.work.shape == (n, SAMPLES)
+    assert path.sliding_velocity.shape == (n, SAMPLES, 2) and path.impulse.shape == (n, SAMPLES, 3)
+    assert path.events.end.shape == (n,)
+
+
+def test_ends_at_the_solved_impulse(path, impact):
+    error = cases.relative_error(path.impulse[:, -1], impact.impulse)
+    cases.check(~(error <= ROUND), LAW, BATCH, "path ends elsewhere", error)
+
+
+def test_starts_at_the_velocity_before(path):
+    v = np.concatenate([path.sliding_velocity[:, 0], path.normal_velocity[:, :1]], -1)
+    np.testing.assert_allclose(v, BATCH.v, rtol=1e-14)
+    assert not path.impulse[:, 0].any() and not path.work[:, 0].any()
+
+
+def test_velocity_is_before_plus_inertia_times_impulse(path):
+    expected = BATCH.v[:, None] + np.einsum("nij,nkj->nki", BATCH.W, path.impulse)
+    v = np.concatenate([path.sliding_velocity, path.normal_velocity[..., None]], -1)
+    error = np.abs(v - expected).max((1, 2)) / np.abs(expected).max((1, 2))
+    cases.check(~(error <= ROUND), LAW, BATCH, "velocity and impulse disagree", error)
+
+
+def test_work_is_the_integral_of_normal_velocity(path):
+    steps = 0.5 * (path.normal_velocity[:, 1:] + path.normal_velocity[:, :-1]) * np.diff(path.normal_impulse, axis=1)
+    error = np.abs(np.cumsum(steps, 1) - path.work[:, 1:]).max(1) / np.abs(path.work).max(1)
+    cases.check(~(error <= TRAPEZOID), LAW, BATCH, "work is not the integral", error)
+
+
+def test_final_work_is_the_sum_of_both_phases(path, impact):
+    total = impact.info.compression_work + impact.info.restitution_work
+    error = np.abs(path.work[:, -1] - total) / np.abs(impact.info.compression_work)
+    cases.check(~(error <= ROUND), LAW, BATCH, "work at the end", error)
+
+
+def test_friction_stays_in_the_cone_between_samples(path):
+    change = np.diff(path.impulse, axis=1)
+    out = np.hypot(change[..., 0], change[..., 1]) / (BATCH.mu[:, None] * change[..., 2]) - 1
+    cases.check(~(out.max(1) <= 1e-6), LAW, BATCH, "friction beyond the cone", out.max(1))
+
+
+def test_compression_ends_where_normal_velocity_changes_sign(path):
+    for i, at in enumerate(path.events.compression_end):
+        before, after = path.normal_impulse[i] < at * (1 - 1e-9), path.normal_impulse[i] > at * (1 + 1e-9)
+        first = np.argmax(after)
+        assert (path.normal_velocity[i][before] < 0).all(), f"{LAW}: {BATCH.describe(i)}"
+        assert not after.any() or path.normal_velocity[i, first] > 0, f"{LAW}: {BATCH.describe(i)}"
+
+
+def test_slip_is_zero_where_it_ends(path):
+    """The sample before is still slipping, and a straight line from it reaches zero at the event."""
+    seen = 0
+    for i, at in enumerate(path.events.slip_end):
+        slip = np.hypot(*path.sliding_velocity[i].T)
+        if np.isnan(at):
+            assert slip.min() > 0, f"{LAW}: {BATCH.describe(i)}"
+            continue
+        seen += 1
+        before = slip[path.normal_impulse[i] < at]
+        assert np.all(before > 0) and before[-1] <= 0.1 * slip.max(), f"{LAW}: {BATCH.describe(i)}"
+    assert seen
+
+
+def test_events_are_those_of_the_impact(path, impact):
+    for a, b in zip(
+        path.events[:3], (impact.info.compression_end, impact.info.slip_end, impact.info.line_start), strict=True
+    ):
+        np.testing.assert_allclose(a, b, rtol=ROUND)
+    np.testing.assert_allclose(path.events.end, impact.impulse[:, 2], rtol=ROUND)
+
+
+def test_margins_of_permissible_impulses(impact):
+    margins = jimpact.permissible(BATCH.W, BATCH.v, impact.impulse, BATCH.mu)
+    scale = np.linalg.norm(BATCH.v, axis=-1) + np.linalg.norm(impact.impulse, axis=-1)
+    for name, margin in zip(margins._fields, margins, strict=True):
+        cases.check(~(np.asarray(margin) >= -1e-8 * scale**2 - 1e-8 * scale), LAW, BATCH, f"{name} below zero", margin)
+
+
+def test_margins_tell_a_forbidden_impulse():
+    margins = jimpact.permissible(np.eye(3), [0.0, 0.0, -1.0], [0.9, 0.0, 0.5], 0.5)
+    assert margins.friction < 0 and margins.separation < 0 and margins.compression > 0
+
+
+@pytest.mark.parametrize("samples", [1, 2.5, "many"])
+def test_bad_samples_raise(samples):
+    with pytest.raises(ValueError, match="samples"):
+        jimpact.trace(np.eye(3), np.array([0.0, 0.0, -1.0]), 0.5, 0.5, samples=samples)
