@@ -36,7 +36,8 @@ class Body(NamedTuple):
     angular_velocity: Vector3  # rad/s
 
 
-BODY_TAILS: tuple[tuple[int, ...], ...] = ((), (3, 3), (3,), (3,), (3,))  # the shape of each field after the batch axes
+# Shape of each field after the batch axes.
+BODY_TAILS: tuple[tuple[int, ...], ...] = ((), (3, 3), (3,), (3,), (3,))
 
 
 def immovable(batch: tuple[int, ...] = (), dtype: DTypeLike | None = None) -> Body:
@@ -160,7 +161,7 @@ def _checked_body(name: str, body: Body) -> tuple[Body, tuple[int, ...]]:
     """`body` as arrays of floats, and its batch shape."""
     if not isinstance(body, Body):
         raise TypeError(f"{name} must be a Body, got {type(body).__name__}")
-    tails = BODY_TAILS._asdict()
+    tails = dict(zip(Body._fields, BODY_TAILS, strict=True))
     fields = {key: floating(f"{name}.{key}", value, tails[key]) for key, value in body._asdict().items()}
     leading = {key: value.shape[: value.ndim - len(tails[key])] for key, value in fields.items()}
     check_batch(**{f"{name}.{key}": shape for key, shape in leading.items()})

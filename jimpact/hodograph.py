@@ -41,7 +41,7 @@ LANDED = 64  # x epsilon x size: a landing error within this is taken as landed
 CONVERGED = 4096  # x epsilon x size: beyond this Newton's method is not trusted to have converged
 OVERSHOOT = 1  # x sqrt(epsilon), relative: lands just past k = 0, so that the next step starts beyond it
 TRUST = 1e-4  # largest relative size of the last terms kept, when the tolerance would allow more
-WORK = 100  # x tolerance: last term admitted of the work, whose value is summed further and only aimed with
+WORK = 1  # x tolerance: last term admitted of the work, whose derivative is that of the series cut off there
 SLOWEST = 1e-3  # rate of the clock per rate of impulse, where slip hardly changes
 NOISE = 4  # x epsilon x the sum of its terms: slip below this is round-off
 FAINT = 0.5  # of the tolerance: slip that ends within this impulse has no way left to matter

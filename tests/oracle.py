@@ -1,8 +1,8 @@
 """A slow, independent solution of one impact, with nothing in common with the library but the model.
 
 The slip equation in the regularised clock dp = |slip| dtau, integrated by an adaptive Runge-Kutta method of order 8
-with events located by its dense output; zero slip by the last straight piece; then stick or the diverging ray, whose rate
-is bracketed and bisected.
+with events located by its dense output; zero slip by the last straight piece; then stick or the diverging ray,
+whose rate is found in a bracket.
 """
 
 import numpy as np
