@@ -10,6 +10,7 @@ import jimpact
 ROUND = 1e-9  # round-off of a path read off the same steps
 TRAPEZOID = 1e-3  # of the work scale, with SAMPLES points
 SAMPLES = 400
+CONE = 2e-5  # the error of a step, 5e-9 of the impulse, over the 1/400 of it between two samples, with room
 LAW = "stronge"
 BATCH = cases.join(
     *(cases.POPULATIONS[n](4, seed=70) for n in cases.POPULATIONS), cases.make(cases.BABER_W, cases.BABER_V, 0.5, 0.9)
@@ -67,7 +68,7 @@ def test_final_work_is_the_sum_of_both_phases(path, impact):
 def test_friction_stays_in_the_cone_between_samples(path):
     change = np.diff(path.impulse, axis=1)
     out = np.hypot(change[..., 0], change[..., 1]) / (BATCH.mu[:, None] * change[..., 2]) - 1
-    cases.check(~(out.max(1) <= 1e-6), LAW, BATCH, "friction beyond the cone", out.max(1))
+    cases.check(~(out.max(1) <= CONE), LAW, BATCH, "friction beyond the cone", out.max(1))
 
 
 def test_compression_ends_where_normal_velocity_changes_sign(path):
