@@ -25,7 +25,7 @@ ACCURACIES = {
     "float64": {
         "low": Accuracy(8, 20, 1e-5),
         "standard": Accuracy(12, 24, 2e-8),
-        "high": Accuracy(18, 48, 1e-13),
+        "high": Accuracy(12, 64, 1e-12),
     },
     "float32": {
         "low": Accuracy(6, 16, 1e-4),
