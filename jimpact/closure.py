@@ -40,6 +40,8 @@ class End(NamedTuple):
     books: Books
     finished: Flag
     error: Scalar  # estimate, relative to the normal impulse
+    line_ix: Scalar  # tangential impulse at the start of the line
+    line_iy: Scalar
     reaches_zero: Flag
     zero_at: Scalar  # normal impulse at zero slip, where reached
     zero_ix: Scalar  # tangential impulse there
@@ -70,6 +72,7 @@ def close(lane: Lane, state: Slide, static: Scalar, rule: StopRule) -> End:
     length = jnp.where(slips, jnp.where(g < 0, r / jnp.where(g < 0, -g, 1), jnp.inf), 0)
     k = plane.w - plane.mu * (plane.dx * sx + plane.dy * sy)
     line, p1 = _glide(Glide(v, state.books, jnp.zeros_like(slips)), k, length, lane, rule)
+    line_ix, line_iy = ix, iy
     ix, iy = ix - plane.mu * sx * p1, iy - plane.mu * sy * p1
     friction = jnp.where(slips, friction - plane.mu * (r + 0.5 * g * p1) * p1, 0)
 
@@ -105,6 +108,8 @@ def close(lane: Lane, state: Slide, static: Scalar, rule: StopRule) -> End:
         last.books,
         line.stopped | last.stopped,
         jnp.where(slips, jnp.abs(divide(error, last.books.impulse)), 0),
+        line_ix,
+        line_iy,
         reaches,
         state.books.impulse + p1,
         ix + cx,

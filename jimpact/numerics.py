@@ -59,13 +59,15 @@ def root_in(c: Sequence[Scalar], end: Scalar, guess: Scalar, tolerance: Scalar, 
     and in any case a step forward. Not to be differentiated: callers take derivatives from the equation.
     """
     low, high, value_low = jnp.zeros_like(end), end, c[0]
-    t = jnp.where((guess >= 0) & (guess <= end), guess, 0.5 * end)
+    slack = 4 * jnp.finfo(end.dtype).eps * end  # at convergence, round-off may point out of the bracket
+    t = jnp.where(guess >= 0, jnp.minimum(guess, end), 0.5 * end)
     for _ in range(steps):
         value, slope = horner_slope(c, t)
         below = value < 0
         low, value_low, high = jnp.where(below, t, low), jnp.where(below, value, value_low), jnp.where(below, high, t)
         newton = t - value / jnp.where(slope == 0, 1, slope)
-        t = jnp.where((newton >= low) & (newton <= high), newton, 0.5 * (low + high))
+        inside = (newton >= low - slack) & (newton <= high + slack)
+        t = jnp.where(inside, jnp.clip(newton, low, high), 0.5 * (low + high))
     value = horner(c, t)
     far = value > tolerance
     return jnp.where(far, low - value_low * (t - low) / jnp.where(far, value - value_low, 1), t)

@@ -10,10 +10,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Float
 
-from jimpact.hodograph import series_at, velocity
-from jimpact.impact import Case, prepare
-from jimpact.laws.hodograph_law import line_start
-from jimpact.numerics import divide, horner, root_in
+from jimpact.hodograph import series_at
+from jimpact.impact import prepare
+from jimpact.laws.hodograph_law import Solution, line_start
+from jimpact.numerics import divide, horner, own_kernel, root_in
 from jimpact.series import work_done
 from jimpact.types import Array, ArrayLike, Scalar
 
@@ -26,6 +26,8 @@ class Events(NamedTuple):
     """Normal impulse (N s) at each event; nan where it did not happen."""
 
     compression_end: Scalar
+    recompression_start: Scalar
+    recompression_end: Scalar
     slip_end: Scalar
     line_start: Scalar
     end: Scalar
@@ -64,7 +66,8 @@ def trace(
     end, units = case.solution.end, case.solution.units
     fraction = jnp.linspace(0, 1, samples, dtype=end.v.dtype)
     p = end.books.impulse[..., None] * fraction
-    ix, iy, work = jax.vmap(lambda q: _at(case, q), in_axes=-1, out_axes=-1)(p)
+    sample = lambda solution, q: _at(solution, q, case.level.order)  # noqa: E731
+    ix, iy, work = jax.vmap(lambda q: own_kernel(case.solution.last.taken >= 0, sample, case.solution, q), in_axes=-1, out_axes=-1)(p)
 
     lane = jax.tree.map(lambda a: a[..., None], case.solution.lane)
     plane = lane.plane
@@ -77,30 +80,36 @@ def trace(
         unit, there = unit.reshape(unit.shape + extra), case.approaching.reshape(unit.shape + extra)
         return jnp.where(there, a * unit, jnp.nan)
 
-    nan = jnp.nan
-    line = line_start(case.solution, line_tolerance, case.level.order)
-    slip_end = jnp.where(end.reaches_zero, end.zero_at, nan)
+    again = end.books.compressions > 1
+    events = Events(
+        end.books.first_end,
+        jnp.where(again, end.books.last_start, jnp.nan),
+        jnp.where(again, end.books.last_end, jnp.nan),
+        jnp.where(end.reaches_zero, end.zero_at, jnp.nan),
+        line_start(case.solution, line_tolerance, case.level.order),
+        end.books.impulse,
+    )
     return Path(
         shown(p, units.impulse),
         shown(jnp.stack([x, y], -1), units.velocity),
         shown(v, units.velocity),
         shown(jnp.stack([ix, iy, p], -1), units.impulse),
         shown(work, units.work),
-        Events(*(shown(a, units.impulse) for a in (end.books.first_end, slip_end, line, end.books.impulse))),
+        Events(*(shown(a, units.impulse) for a in events)),
     )
 
 
-def _at(case: Case, p: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+def _at(solution: Solution, p: Scalar, order: int) -> tuple[Scalar, Scalar, Scalar]:
     """Tangential impulse and normal work (scaled) at the normal impulse p of each lane."""
-    lane, last, steps, end = case.solution.lane, case.solution.last, case.solution.steps, case.solution.end
+    end, _, lane, steps, last = solution
     started = steps.before.books.impulse <= p
     index = jnp.maximum(started.sum(0) - 1, 0)
     pick = lambda a: jnp.take_along_axis(a, index[None], 0)[0] if a.ndim > index.ndim else a[0]  # noqa: E731
     at, length = jax.tree.map(pick, steps.before), pick(steps.length)
-    series, unit = series_at(lane, at, case.level.order)
+    series, unit = series_at(lane, at, order)
     rising = [at.books.impulse - p, *series.P[1:]]
     t = root_in(rising, length, divide(p - at.books.impulse, series.R[0] * unit), 1e-12 * p, NEWTON_STEPS)
-    t = jnp.where(length > 0, t, 0)
+    t = jnp.where(horner(rising, length) > 0, t, length)  # at the end of a step up to round-off
     booked = at.books.compression_work + at.books.restitution_work
     inside = (
         at.ix + horner(series.IX, t),
@@ -108,12 +117,13 @@ def _at(case: Case, p: Scalar) -> tuple[Scalar, Scalar, Scalar]:
         booked + work_done(series.V, series.P, t),
     )
 
-    p1, v1 = last.books.impulse, velocity(lane, last)[2]
+    speed = lambda p, ix, iy: lane.v0 + lane.plane.w * p + lane.plane.dx * ix + lane.plane.dy * iy  # noqa: E731
+    p1, ix1, iy1 = last.books.impulse, end.line_ix, end.line_iy
     p2 = jnp.where(end.reaches_zero, end.zero_at, end.books.impulse)
     ix2, iy2 = jnp.where(end.reaches_zero, end.zero_ix, end.ix), jnp.where(end.reaches_zero, end.zero_iy, end.iy)
-    v2 = lane.v0 + lane.plane.w * p2 + lane.plane.dx * ix2 + lane.plane.dy * iy2
+    v1, v2 = speed(p1, ix1, iy1), speed(p2, ix2, iy2)
     done = last.books.compression_work + last.books.restitution_work
-    corner = (last.ix, last.iy, done, p1, v1), (ix2, iy2, done + 0.5 * (v1 + v2) * (p2 - p1), p2, v2)
+    corner = (ix1, iy1, done, p1, v1), (ix2, iy2, done + 0.5 * (v1 + v2) * (p2 - p1), p2, v2)
     final = (end.ix, end.iy, end.books.compression_work + end.books.restitution_work, end.books.impulse, end.v)
     straight = _between(*corner, p), _between(corner[1], final, p)
     tail = tuple(jnp.where(p <= p2, a, b) for a, b in zip(*straight, strict=True))
