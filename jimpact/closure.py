@@ -64,7 +64,7 @@ def close(lane: Lane, state: Slide, static: Scalar, rule: StopRule) -> End:
     x, y, v = velocity(lane, state)
     slips = (x != 0) | (y != 0)
     gx, gy = jnp.where(slips, x, 1), jnp.where(slips, y, 0)
-    sx, sy, r, push, friction, turn = _relax(plane, gx, gy, state.resting)
+    sx, sy, r, push, friction, turn = _relax(plane, gx, gy, state.resting & ~state.straight)
     ix, iy = state.ix - push * sy, state.iy + push * sx
     v = v + push * (plane.dy * sx - plane.dx * sy)
 

@@ -29,7 +29,7 @@ from jax import lax
 from jax.lax import stop_gradient
 
 from jimpact.numerics import divide, horner, norm, own_kernel, root_estimate, root_in, sqrt
-from jimpact.rays import Plane, rates
+from jimpact.rays import Plane, line_errors, rates
 from jimpact.restitution import Books, StopRule, book, open_books, switch
 from jimpact.series import Series, expand, work_done, work_series
 from jimpact.types import Flag, Scalar, Whole
@@ -44,6 +44,8 @@ TRUST = 1e-4  # largest relative size of the last terms kept, when the tolerance
 WORK = 1  # x tolerance: last term admitted of the work, whose derivative is that of the series cut off there
 SLOWEST = 1e-3  # rate of the clock per rate of impulse, where slip hardly changes
 NOISE = 4  # x epsilon x the sum of its terms: slip below this is round-off
+PUSH = 1
+STRAIGHT = 0.1  # of the tolerance: error admitted for going on along a straight line
 FAINT = 0.5  # of the tolerance: slip that ends within this impulse has no way left to matter
 
 
@@ -63,6 +65,7 @@ class Slide(NamedTuple):
     friction_work: Scalar
     books: Books
     resting: Flag  # nothing left to step through
+    straight: Flag  # resting, with a straight way to zero slip still to go
     bound: Scalar  # the next step goes no further (inf: no bound)
     taken: Whole  # steps taken
     bounds: Scalar  # steps spent on finding that bound; after one, k keeps its sign; after two, v too
@@ -108,7 +111,7 @@ def slide(lane: Lane, rule: StopRule, accuracy: Accuracy) -> tuple[Slide, Steps]
     zero = jnp.zeros_like(lane.v0)
     at_zero = (lane.x0 == 0) & (lane.y0 == 0)
     start = Slide(
-        zero, zero, zero, open_books(zero), at_zero, jnp.full_like(zero, jnp.inf), jnp.zeros((), jnp.int32), zero
+        zero, zero, zero, open_books(zero), at_zero, jnp.zeros_like(at_zero), jnp.full_like(zero, jnp.inf), jnp.zeros((), jnp.int32), zero
     )
 
     def step(state: Slide, index: Whole) -> tuple[Slide, Steps]:
@@ -130,7 +133,7 @@ def _step(lane: Lane, state: Slide, rule: StopRule, accuracy: Accuracy, go: Flag
         friction_work=state.friction_work + friction,
         books=book(state.books, p, work),
     )
-    arrive = lambda lane, after: _arrive(lane, after, accuracy)  # noqa: E731
+    arrive = lambda lane, after: _arrive(lane, after, rule, accuracy)  # noqa: E731
     return _settle(lane, after, length, *own_kernel(go, arrive, lane, after), rule), length
 
 
@@ -216,20 +219,34 @@ def _move(lane: Lane, state: Slide, length: Scalar, accuracy: Accuracy) -> tuple
     return *impulse, work, friction
 
 
-def _arrive(lane: Lane, after: Slide, accuracy: Accuracy) -> tuple[Scalar, Scalar, Flag]:
-    """Normal velocity, its slope dv/dp, and whether so little slip is left that it cannot matter."""
+def _arrive(lane: Lane, after: Slide, rule: StopRule, accuracy: Accuracy) -> tuple[Scalar, Scalar, Flag, Flag]:
+    """Normal velocity, its slope dv/dp, and whether the slip left is too little to matter, or goes straight to zero."""
     plane = lane.plane
     x, y, v = velocity(lane, after)
     r = jnp.where(after.resting, 1, norm(x, y))
     sx, sy = divide(x, r), divide(y, r)
-    p = after.books.impulse
-    faint = r < -rates(plane, sx, sy)[0] * FAINT * accuracy.tolerance * _reference(after)
+    k = plane.w - plane.mu * (plane.dx * sx + plane.dy * sy)
+    p, g = after.books.impulse, rates(plane, sx, sy)[0]
+    admitted = STRAIGHT * accuracy.tolerance
+    faint = r < -g * FAINT * accuracy.tolerance * _reference(after)
     noise = NOISE * jnp.finfo(v.dtype).eps * (norm(lane.x0, lane.y0) + norm(plane.dx, plane.dy) * p)
     faint |= r <= noise
-    return v, plane.w - plane.mu * (plane.dx * sx + plane.dy * sy), faint
+    length = jnp.where(g < 0, r / jnp.where(g < 0, -g, 1), jnp.inf)
+    bend, push, late = line_errors(plane, sx, sy, r, _reference(after))
+    free = (length < _to_event(lane, after.books, v, k, rule)) & (late <= admitted * jnp.maximum(1, jnp.abs(v)))
+    straight = (bend <= admitted) & (free | (push <= PUSH*accuracy.tolerance))
+    return v, k, faint, straight
 
 
-def _settle(lane: Lane, after: Slide, length: Scalar, v: Scalar, k: Scalar, faint: Flag, rule: StopRule) -> Slide:
+def _to_event(lane: Lane, books: Books, v: Scalar, k: Scalar, rule: StopRule) -> Scalar:
+    """Normal impulse to the next change of phase, or to the stop, if k stays."""
+    to_rest = jnp.where(v * k < 0, divide(-v, k), jnp.inf)
+    missing = rule.target(books, lane.v0, lane.e) - rule.current(books, v)
+    to_stop = rule.distance(missing, v, k, books, lane.e)
+    return jnp.where(books.compressing, to_rest, jnp.minimum(to_rest, to_stop))
+
+
+def _settle(lane: Lane, after: Slide, length: Scalar, v: Scalar, k: Scalar, faint: Flag, straight: Flag, rule: StopRule) -> Slide:
     """Change phase, or come to rest, where an event was reached."""
     books, waits = after.books, length < 0
     landed = LANDED * jnp.finfo(v.dtype).eps
@@ -242,9 +259,11 @@ def _settle(lane: Lane, after: Slide, length: Scalar, v: Scalar, k: Scalar, fain
     falls = live & ~books.compressing & ~stop & (v <= near) & (k < 0)
     # So little restitution that the straight line of `closure` covers it, with e linear:
     last = compressed & (lane.e * lane.e <= 0.01 * jnp.finfo(v.dtype).eps)
+    straight &= live & ~(compressed | stop | falls)
     return after._replace(
         books=switch(books, (compressed & ~last) | falls, v, k),
-        resting=after.resting | stop | last | (live & faint),
+        resting=after.resting | stop | last | straight | (live & faint),
+        straight=after.straight | straight,
         bound=jnp.where(waits, -length, jnp.inf),
         taken=after.taken + 1,
         bounds=jnp.where(waits, after.bounds + 1, 0),

@@ -27,6 +27,7 @@ from jimpact.types import Array, ArrayLike, Flag, Float, Matrix3, Scalar
 __all__ = [
     "Plane",
     "diverging_ray",
+    "line_errors",
     "invariant_directions",
     "plane_of",
     "rates",
@@ -85,6 +86,26 @@ def turn_ahead(plane: Plane, sx: Scalar, sy: Scalar) -> Scalar:
     straight = jnp.abs(h) <= 8 * jnp.finfo(h.dtype).eps * size
     flat = jnp.abs(dh) <= 8 * jnp.finfo(h.dtype).eps * size
     return jnp.where(flat, jnp.where(straight, 0, 1), -h / jnp.where(flat, 1, dh))
+
+
+def line_errors(plane: Plane, sx: Scalar, sy: Scalar, r: Scalar, impulse: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """Errors of replacing slip r along s by the straight line along the invariant direction ahead (see `closure`).
+
+    In units of `impulse`, or of the energy that goes with it; inf where no such line attracts. `bend` is always
+    there. The line takes the push across it at once: `push` counts if an event comes before the push is over,
+    `late` (in the work) if none comes before slip is zero.
+    """
+    g, h = rates(plane, sx, sy)
+    _, dh, tBt, _ = slopes(plane, sx, sy)
+    size = norm(plane.dx, plane.dy) + plane.mu * (plane.bxx + plane.byy)
+    ahead = dh < 0
+    turn, length = h / jnp.where(ahead, -dh, 1), jnp.where(g < 0, r / jnp.where(g < 0, -g, 1), impulse)
+    bend = turn * turn * (1 + size / jnp.where(ahead, -dh, 1)) * jnp.maximum(plane.mu, 1)
+    bend = jnp.where(ahead, bend * jnp.minimum(length / impulse, 1), jnp.inf)
+    push = jnp.abs(turn) * r / (tBt * impulse)
+    coupling = jnp.abs(plane.dy * sx - plane.dx * sy)
+    late = push * coupling * jnp.where(g < 0, r / (plane.mu * tBt - jnp.minimum(g, 0)), jnp.inf)
+    return bend, push, late
 
 
 def solve_b(plane: Plane, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
