@@ -30,7 +30,7 @@ from jax.lax import stop_gradient
 
 from jimpact.numerics import divide, horner, norm, own_kernel, root_estimate, root_in, sqrt
 from jimpact.rays import Plane, line_errors, rates
-from jimpact.restitution import Books, StopRule, book, open_books, switch
+from jimpact.restitution import Books, StopRule, book, open_books, overrun, switch
 from jimpact.series import Series, expand, work_done, work_series
 from jimpact.types import Flag, Scalar, Whole
 
@@ -44,8 +44,9 @@ TRUST = 1e-4  # largest relative size of the last terms kept, when the tolerance
 WORK = 1  # x tolerance: last term admitted of the work, whose derivative is that of the series cut off there
 SLOWEST = 1e-3  # rate of the clock per rate of impulse, where slip hardly changes
 NOISE = 4  # x epsilon x the sum of its terms: slip below this is round-off
-PUSH = 1
+PUSH = 1  # of the tolerance: push admitted on such a line; a stiff lane has this much noise
 STRAIGHT = 0.1  # of the tolerance: error admitted for going on along a straight line
+CHANGES, RESTS, STRAIGHTENS = 1, 2, 4  # what may happen at the end of a step
 FAINT = 0.5  # of the tolerance: slip that ends within this impulse has no way left to matter
 
 
@@ -111,7 +112,15 @@ def slide(lane: Lane, rule: StopRule, accuracy: Accuracy) -> tuple[Slide, Steps]
     zero = jnp.zeros_like(lane.v0)
     at_zero = (lane.x0 == 0) & (lane.y0 == 0)
     start = Slide(
-        zero, zero, zero, open_books(zero), at_zero, jnp.zeros_like(at_zero), jnp.full_like(zero, jnp.inf), jnp.zeros((), jnp.int32), zero
+        zero,
+        zero,
+        zero,
+        open_books(zero),
+        at_zero,
+        jnp.zeros_like(at_zero),
+        jnp.full_like(zero, jnp.inf),
+        jnp.zeros((), jnp.int32),
+        zero,
     )
 
     def step(state: Slide, index: Whole) -> tuple[Slide, Steps]:
@@ -133,8 +142,9 @@ def _step(lane: Lane, state: Slide, rule: StopRule, accuracy: Accuracy, go: Flag
         friction_work=state.friction_work + friction,
         books=book(state.books, p, work),
     )
-    arrive = lambda lane, after: _arrive(lane, after, rule, accuracy)  # noqa: E731
-    return _settle(lane, after, length, *own_kernel(go, arrive, lane, after), rule), length
+    arrive = lambda lane, after, waits: _arrive(lane, after, waits, rule, accuracy)  # noqa: E731
+    code, extra, extra_work = own_kernel(go, arrive, lane, after, length < 0)
+    return _settle(after, length, code, extra, extra_work), length
 
 
 def series_at(lane: Lane, state: Slide, order: int) -> tuple[Series, Scalar]:
@@ -219,51 +229,49 @@ def _move(lane: Lane, state: Slide, length: Scalar, accuracy: Accuracy) -> tuple
     return *impulse, work, friction
 
 
-def _arrive(lane: Lane, after: Slide, rule: StopRule, accuracy: Accuracy) -> tuple[Scalar, Scalar, Flag, Flag]:
-    """Normal velocity, its slope dv/dp, and whether the slip left is too little to matter, or goes straight to zero."""
-    plane = lane.plane
+def _arrive(lane: Lane, after: Slide, waits: Flag, rule: StopRule, accuracy: Accuracy) -> tuple[Whole, Scalar, Scalar]:
+    """What happens where a lane arrived, as one number, and the overrun of a change of phase."""
+    plane, books, eps = lane.plane, after.books, jnp.finfo(lane.v0.dtype).eps
     x, y, v = velocity(lane, after)
     r = jnp.where(after.resting, 1, norm(x, y))
     sx, sy = divide(x, r), divide(y, r)
     k = plane.w - plane.mu * (plane.dx * sx + plane.dy * sy)
-    p, g = after.books.impulse, rates(plane, sx, sy)[0]
-    admitted = STRAIGHT * accuracy.tolerance
-    faint = r < -g * FAINT * accuracy.tolerance * _reference(after)
-    noise = NOISE * jnp.finfo(v.dtype).eps * (norm(lane.x0, lane.y0) + norm(plane.dx, plane.dy) * p)
-    faint |= r <= noise
-    length = jnp.where(g < 0, r / jnp.where(g < 0, -g, 1), jnp.inf)
-    bend, push, late = line_errors(plane, sx, sy, r, _reference(after))
-    free = (length < _to_event(lane, after.books, v, k, rule)) & (late <= admitted * jnp.maximum(1, jnp.abs(v)))
-    straight = (bend <= admitted) & (free | (push <= PUSH*accuracy.tolerance))
-    return v, k, faint, straight
-
-
-def _to_event(lane: Lane, books: Books, v: Scalar, k: Scalar, rule: StopRule) -> Scalar:
-    """Normal impulse to the next change of phase, or to the stop, if k stays."""
-    to_rest = jnp.where(v * k < 0, divide(-v, k), jnp.inf)
-    missing = rule.target(books, lane.v0, lane.e) - rule.current(books, v)
-    to_stop = rule.distance(missing, v, k, books, lane.e)
-    return jnp.where(books.compressing, to_rest, jnp.minimum(to_rest, to_stop))
-
-
-def _settle(lane: Lane, after: Slide, length: Scalar, v: Scalar, k: Scalar, faint: Flag, straight: Flag, rule: StopRule) -> Slide:
-    """Change phase, or come to rest, where an event was reached."""
-    books, waits = after.books, length < 0
-    landed = LANDED * jnp.finfo(v.dtype).eps
-    near = landed * (1 + lane.plane.w * books.impulse)
     live = ~after.resting & ~waits
-    compressed = live & books.compressing & (v >= -near) & (k > 0)
+
+    near = LANDED * eps * (1 + plane.w * books.impulse)
     target = rule.target(books, lane.v0, lane.e)
-    short = target - rule.current(books, v)
-    stop = live & ~books.compressing & (short <= landed * target + rule.noise(books, near))
-    falls = live & ~books.compressing & ~stop & (v <= near) & (k < 0)
+    missing = target - rule.current(books, v)
+    compressed = books.compressing & (v >= -near) & (k > 0)
+    stop = ~books.compressing & (missing <= LANDED * eps * target + rule.noise(books, near))
+    falls = ~books.compressing & ~stop & (v <= near) & (k < 0)
     # So little restitution that the straight line of `closure` covers it, with e linear:
-    last = compressed & (lane.e * lane.e <= 0.01 * jnp.finfo(v.dtype).eps)
-    straight &= live & ~(compressed | stop | falls)
+    last = compressed & (lane.e * lane.e <= 0.01 * eps)
+
+    g, size = rates(plane, sx, sy)[0], _reference(after)
+    noise = NOISE * eps * (norm(lane.x0, lane.y0) + norm(plane.dx, plane.dy) * books.impulse)
+    faint = (r < -g * FAINT * accuracy.tolerance * size) | (r <= noise)
+    to_rest = jnp.where(v * k < 0, divide(-v, k), jnp.inf)
+    to_stop = jnp.where(books.compressing, jnp.inf, rule.distance(missing, v, k, books, lane.e))
+    undisturbed = r < -g * jnp.minimum(to_rest, to_stop)
+    bend, push, late = line_errors(plane, sx, sy, r, size)
+    admitted = STRAIGHT * accuracy.tolerance
+    line = (push <= PUSH * accuracy.tolerance) | (undisturbed & (late <= admitted * jnp.maximum(1, jnp.abs(v))))
+    straight = live & (bend <= admitted) & line & ~(compressed | stop | falls)
+
+    changes = live & ((compressed & ~last) | falls)
+    rests = live & (stop | last | straight | faint)
+    code = jnp.where(changes, CHANGES, 0) | jnp.where(rests, RESTS, 0) | jnp.where(straight, STRAIGHTENS, 0)
+    extra, work = overrun(books, v, k)
+    return code, jnp.where(changes, extra, 0), jnp.where(changes, work, 0)
+
+
+def _settle(after: Slide, length: Scalar, code: Whole, extra: Scalar, work: Scalar) -> Slide:
+    """Change phase, or come to rest, where an event was reached."""
+    waits = length < 0
     return after._replace(
-        books=switch(books, (compressed & ~last) | falls, v, k),
-        resting=after.resting | stop | last | straight | (live & faint),
-        straight=after.straight | straight,
+        books=switch(after.books, code & CHANGES > 0, extra, work),
+        resting=after.resting | (code & RESTS > 0),
+        straight=after.straight | (code & STRAIGHTENS > 0),
         bound=jnp.where(waits, -length, jnp.inf),
         taken=after.taken + 1,
         bounds=jnp.where(waits, after.bounds + 1, 0),

@@ -27,8 +27,8 @@ from jimpact.types import Array, ArrayLike, Flag, Float, Matrix3, Scalar
 __all__ = [
     "Plane",
     "diverging_ray",
-    "line_errors",
     "invariant_directions",
+    "line_errors",
     "plane_of",
     "rates",
     "slopes",

@@ -27,7 +27,17 @@ import jax.numpy as jnp
 from jimpact.numerics import divide, sqrt
 from jimpact.types import Flag, Scalar
 
-__all__ = ["RULES", "Books", "StopRule", "book", "end_of_compression", "open_books", "start_of_compression", "switch"]
+__all__ = [
+    "RULES",
+    "Books",
+    "StopRule",
+    "book",
+    "end_of_compression",
+    "open_books",
+    "overrun",
+    "start_of_compression",
+    "switch",
+]
 
 
 LARGEST_EXTRA = 1e-2  # of the impulse: what a landing error may move from one phase to the next
@@ -98,18 +108,27 @@ def start_of_compression(books: Books, now: Flag) -> Books:
     )
 
 
-def switch(books: Books, now: Flag, v: Scalar, k: Scalar) -> Books:
-    """Change the phase of the lanes `now`, where v = 0 up to a landing error.
+def overrun(books: Books, v: Scalar, k: Scalar) -> tuple[Scalar, Scalar]:
+    """Normal impulse v/k, and its work, between the exact zero of v and here, where v = 0 up to a landing error."""
+    near = jnp.abs(v) <= LARGEST_EXTRA * jnp.abs(k) * books.impulse  # else v is noise about a flat place
+    extra = jnp.where(near, divide(v, k), 0)
+    return extra, 0.5 * v * extra
 
-    The piece between the exact zero of v and here (impulse v/k, work v^2/2k) moves to the new phase.
+
+def switch(books: Books, now: Flag, extra: Scalar, work: Scalar) -> Books:
+    """Change the phase of the lanes `now`; an overrun (elsewhere zero) moves to the new phase.
+
     Its value is round-off; its derivative is that of the moment at which v = 0, hence exact books.
     """
-    near = jnp.abs(v) <= LARGEST_EXTRA * jnp.abs(k) * books.impulse  # else v is noise about a flat place
-    extra = jnp.where(now & near, divide(v, k), 0)
-    before = book(books, -extra, -0.5 * v * extra)
-    changed = end_of_compression(before, now & books.compressing)
-    changed = start_of_compression(changed, now & ~books.compressing)
-    return book(changed, extra, 0.5 * v * extra)
+    sign = jnp.where(books.compressing, -1, 1)
+    moved = books._replace(
+        impulse=books.impulse - extra,
+        compression_impulse=books.compression_impulse + sign * extra,
+        compression_work=books.compression_work + sign * work,
+        restitution_work=books.restitution_work - sign * work,
+    )
+    changed = end_of_compression(moved, now & books.compressing)
+    return start_of_compression(changed, now & ~books.compressing)._replace(impulse=books.impulse)
 
 
 def _stronge_distance(missing: Scalar, v: Scalar, k: Scalar, books: Books, e: Scalar) -> Scalar:

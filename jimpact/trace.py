@@ -67,7 +67,9 @@ def trace(
     fraction = jnp.linspace(0, 1, samples, dtype=end.v.dtype)
     p = end.books.impulse[..., None] * fraction
     sample = lambda solution, q: _at(solution, q, case.level.order)  # noqa: E731
-    ix, iy, work = jax.vmap(lambda q: own_kernel(case.solution.last.taken >= 0, sample, case.solution, q), in_axes=-1, out_axes=-1)(p)
+    ix, iy, work = jax.vmap(
+        lambda q: own_kernel(case.solution.last.taken >= 0, sample, case.solution, q), in_axes=-1, out_axes=-1
+    )(p)
 
     lane = jax.tree.map(lambda a: a[..., None], case.solution.lane)
     plane = lane.plane
