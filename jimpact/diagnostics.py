@@ -9,7 +9,15 @@ from jaxtyping import Float
 from jimpact.state import Impact, Outcome
 from jimpact.types import Array, ArrayLike
 
-__all__ = ["Margins", "event_sequence", "permissible"]
+__all__ = ["LETTERS", "Margins", "event_sequence", "in_order", "permissible"]
+
+LETTERS = (
+    ("line_start", "l"),
+    ("slip_end", "s"),
+    ("compression_end", "c"),
+    ("recompression_start", "d"),
+    ("recompression_end", "c"),
+)
 
 
 class Margins(NamedTuple):
@@ -48,17 +56,17 @@ def event_sequence(impact: Impact) -> str | np.ndarray:
     After Jia & Wang; "d" is the beginning of a further compression, each closed by another "c". A lane without
     an impact gives "". Host side: a string for one impact, an array of strings for a batch.
     """
-    info, codes = impact.info, np.asarray(impact.outcome)
-    fields = (info.line_start, info.slip_end, info.compression_end, info.recompression_start, info.recompression_end)
-    arrays = [np.asarray(a) for a in fields]
+    codes = np.asarray(impact.outcome)
+    fields = [np.asarray(getattr(impact.info, name)) for name, _ in LETTERS]
     out = np.empty(codes.shape, dtype=object)
     for lane in np.ndindex(codes.shape):
         there = codes[lane] in (Outcome.OK, Outcome.UNFINISHED)
-        out[lane] = _sequence(*(float(a[lane]) for a in arrays)) if there else ""
+        out[lane] = "".join(letter for _, letter in in_order(*(float(a[lane]) for a in fields))) + "r" if there else ""
     return out if codes.shape else str(out[()])
 
 
-def _sequence(line: float, slip: float, *phases: float) -> str:
+def in_order(line: float, slip: float, *phases: float) -> list[tuple[float, str]]:
+    """The events of `LETTERS` that happened, as (normal impulse, letter) in order."""
     line = np.nan if line >= slip else line  # invariant only once slip is over
-    events = zip((line, slip, *phases), "lscdc", strict=True)
-    return "".join(letter for _, letter in sorted((at, letter) for at, letter in events if not np.isnan(at))) + "r"
+    found = zip((line, slip, *phases), (letter for _, letter in LETTERS), strict=True)
+    return sorted((float(at), letter) for at, letter in found if not np.isnan(at))

@@ -21,6 +21,7 @@ clock is cut up. See docs/method.md.
 Everything here is in scaled units: w = 1 and v = -1 at the start.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -28,14 +29,17 @@ import jax.numpy as jnp
 from jax import lax
 from jax.lax import stop_gradient
 
-from jimpact.numerics import divide, horner, norm, own_kernel, root_estimate, root_in, sqrt
-from jimpact.rays import Plane, line_errors, rates
+from jimpact.numerics import anywhere, divide, horner, norm, own_kernel, root_estimate, root_in, sqrt
+from jimpact.rays import Plane, destination, line_errors, rates, slopes
 from jimpact.restitution import Books, StopRule, book, open_books, overrun, switch
 from jimpact.series import Series, expand, work_done, work_series
 from jimpact.types import Flag, Scalar, Whole
 
-__all__ = ["Accuracy", "Lane", "Slide", "Steps", "lane_of", "series_at", "slide", "velocity"]
+__all__ = ["Accuracy", "Lane", "Slide", "Steps", "lane_of", "recorded", "series_at", "slide", "velocity"]
 
+CROWD = 1024  # lanes: in smaller batches those that still move are not gathered
+GATHERED = 16  # one lane in so many has room among the gathered
+MARK_STEPS = 12  # for `line_start`, which is not part of the solution
 NEWTON_STEPS = 5  # from the constant-k prediction, 4 reach round-off on 99.9 % of the steps
 LANDED = 64  # x epsilon x size: a landing error within this is taken as landed
 CONVERGED = 4096  # x epsilon x size: beyond this Newton's method is not trusted to have converged
@@ -44,6 +48,7 @@ TRUST = 1e-4  # largest relative size of the last terms kept, when the tolerance
 WORK = 1  # x tolerance: last term admitted of the work, whose derivative is that of the series cut off there
 SLOWEST = 1e-3  # rate of the clock per rate of impulse, where slip hardly changes
 NOISE = 4  # x epsilon x the sum of its terms: slip below this is round-off
+SENSITIVE = 0.1  # of the tolerance of a value is what a derivative may be off
 PUSH = 1  # of the tolerance: push admitted on such a line; a stiff lane has this much noise
 STRAIGHT = 0.1  # of the tolerance: error admitted for going on along a straight line
 CHANGES, RESTS, STRAIGHTENS = 1, 2, 4  # what may happen at the end of a step
@@ -51,10 +56,14 @@ FAINT = 0.5  # of the tolerance: slip that ends within this impulse has no way l
 
 
 class Accuracy(NamedTuple):
-    """Order of the series, number of steps, and error admitted per step relative to the impulse."""
+    """Order of the series, steps for all lanes, more for those that need them, error admitted per step.
+
+    The error is relative to the impulse.
+    """
 
     order: int
     steps: int
+    more: int
     tolerance: float
 
 
@@ -70,6 +79,8 @@ class Slide(NamedTuple):
     bound: Scalar  # the next step goes no further (inf: no bound)
     taken: Whole  # steps taken
     bounds: Scalar  # steps spent on finding that bound; after one, k keeps its sign; after two, v too
+    memory: Scalar  # share of a change of slip, across it, before the impact that is still there
+    line_start: Scalar  # normal impulse at which slip crossed the mark of its lane; nan before
 
 
 class Steps(NamedTuple):
@@ -80,7 +91,11 @@ class Steps(NamedTuple):
 
 
 class Lane(NamedTuple):
-    """What stays the same for a lane: plane, velocity before, restitution, and the rate of the clock."""
+    """What stays the same for a lane: plane, velocity before, restitution, rate of the clock, and a mark.
+
+    The mark is a direction that slip crosses when it comes close to its invariant direction (`line_start`): a unit
+    vector and the sense, +1 or -1, in which it is crossed; 0 where slip starts that close.
+    """
 
     plane: Plane
     x0: Scalar
@@ -88,11 +103,21 @@ class Lane(NamedTuple):
     v0: Scalar
     e: Scalar
     rate: Scalar
+    mark_x: Scalar
+    mark_y: Scalar
+    sense: Scalar
 
 
-def lane_of(plane: Plane, x0: Scalar, y0: Scalar, v0: Scalar, e: Scalar) -> Lane:
+def lane_of(plane: Plane, x0: Scalar, y0: Scalar, v0: Scalar, e: Scalar, line_tolerance: float) -> Lane:
     rate = plane.mu * (plane.bxx + plane.byy) + norm(plane.dx, plane.dy)
-    return Lane(plane, x0, y0, v0, e, stop_gradient(rate))
+    r = norm(x0, y0)
+    sx, sy = jnp.where(r > 0, divide(x0, r), 1), divide(y0, r)
+    ex, ey = destination(plane, sx, sy)
+    off = jnp.arctan2(sx * ey - sy * ex, sx * ex + sy * ey)
+    sense = jnp.where(jnp.abs(off) <= line_tolerance, 0, jnp.sign(rates(plane, sx, sy)[1]))
+    c, s = jnp.cos(line_tolerance), -sense * jnp.sin(line_tolerance)
+    mark = ex * c - ey * s, ey * c + ex * s, sense
+    return Lane(plane, x0, y0, v0, e, *stop_gradient((rate, *mark)))
 
 
 def velocity(lane: Lane, state: Slide) -> tuple[Scalar, Scalar, Scalar]:
@@ -104,30 +129,77 @@ def velocity(lane: Lane, state: Slide) -> tuple[Scalar, Scalar, Scalar]:
     return x, y, v
 
 
-def slide(lane: Lane, rule: StopRule, accuracy: Accuracy) -> tuple[Slide, Steps]:
+def slide(lane: Lane, rule: StopRule, accuracy: Accuracy) -> Slide:
     """Step all lanes to their end, or to where slip stops.
 
-    Returns where each lane is after the last step, and the steps.
+    Most lanes need few steps, some many. After the first round the lanes that still move are gathered, and take
+    more steps on their own. Should there be too many of them, all lanes take those steps.
     """
-    zero = jnp.zeros_like(lane.v0)
-    at_zero = (lane.x0 == 0) & (lane.y0 == 0)
-    start = Slide(
-        zero,
-        zero,
-        zero,
-        open_books(zero),
-        at_zero,
-        jnp.zeros_like(at_zero),
-        jnp.full_like(zero, jnp.inf),
-        jnp.zeros((), jnp.int32),
-        zero,
-    )
+    state = _rounds(lane, _start(lane), rule, accuracy, accuracy.steps)
+    left = ~state.resting
+    if lane.v0.size >= CROWD:
+        left = left.sum() > _room(lane)
+        state = _gathered(lane, state, rule, accuracy)
+    more = lambda lane, state: _rounds(lane, state, rule, accuracy, accuracy.more)  # noqa: E731
+    stay = lambda lane, state: state  # noqa: E731
+    return jax.checkpoint(lambda *at: lax.cond(anywhere(left), more, stay, *at))(lane, state)
+
+
+def recorded(lane: Lane, rule: StopRule, accuracy: Accuracy) -> Steps:
+    """The steps that `slide` takes."""
 
     def step(state: Slide, index: Whole) -> tuple[Slide, Steps]:
         after, length = _step(lane, state, rule, accuracy, index >= 0)
         return after, Steps(state, jnp.maximum(length, 0))
 
-    return lax.scan(jax.checkpoint(step), start, jnp.arange(accuracy.steps))
+    return lax.scan(step, _start(lane), jnp.arange(accuracy.steps + accuracy.more))[1]
+
+
+def _start(lane: Lane) -> Slide:
+    zero = jnp.zeros_like(lane.v0)
+    at_zero = (lane.x0 == 0) & (lane.y0 == 0)
+    return Slide(
+        ix=zero,
+        iy=zero,
+        friction_work=zero,
+        books=open_books(zero),
+        resting=at_zero,
+        straight=jnp.zeros_like(at_zero),
+        bound=jnp.full_like(zero, jnp.inf),
+        taken=jnp.zeros((), jnp.int32),
+        bounds=zero,
+        memory=jnp.ones_like(zero),
+        line_start=jnp.where(at_zero | (lane.sense != 0), jnp.nan, zero),
+    )
+
+
+def _rounds(lane: Lane, state: Slide, rule: StopRule, accuracy: Accuracy, steps: int) -> Slide:
+    """That many steps, or until every lane rests."""
+
+    def step(state: Slide, index: Whole) -> tuple[Slide, None]:
+        go = lambda lane, state: _step(lane, state, rule, accuracy, index >= 0)[0]  # noqa: E731
+        stay = lambda lane, state: state  # noqa: E731
+        return lax.cond(anywhere(~state.resting), go, stay, lane, state), None
+
+    return lax.scan(jax.checkpoint(step), state, jnp.arange(steps))[0]
+
+
+def _room(lane: Lane) -> int:
+    return -(-lane.v0.size // GATHERED)
+
+
+def _gathered(lane: Lane, state: Slide, rule: StopRule, accuracy: Accuracy) -> Slide:
+    """More steps for the first lanes that still move."""
+    size = lane.v0.size
+    (which,) = jnp.nonzero(~state.resting.ravel(), size=_room(lane), fill_value=size)
+    few = lambda a: a.ravel().at[which].get(mode="clip") if a.ndim == lane.v0.ndim else a  # noqa: E731
+    some, there = jax.tree.map(few, (lane, state)), which < size
+    moved = _rounds(some[0], some[1]._replace(resting=some[1].resting | ~there), rule, accuracy, accuracy.more)
+
+    def back(all_: Scalar, these: Scalar) -> Scalar:
+        return all_.ravel().at[which].set(these, mode="drop").reshape(all_.shape) if all_.ndim else these
+
+    return jax.tree.map(back, state, moved)
 
 
 def _step(lane: Lane, state: Slide, rule: StopRule, accuracy: Accuracy, go: Flag) -> tuple[Slide, Scalar]:
@@ -141,18 +213,33 @@ def _step(lane: Lane, state: Slide, rule: StopRule, accuracy: Accuracy, go: Flag
         iy=state.iy + iy,
         friction_work=state.friction_work + friction,
         books=book(state.books, p, work),
+        memory=state.memory * _remembered(*stop_gradient((lane, state)), jnp.maximum(length, 0)),
+        line_start=own_kernel(go, partial(_line_start, order=accuracy.order), *stop_gradient((lane, state, length))),
     )
     arrive = lambda lane, after, waits: _arrive(lane, after, waits, rule, accuracy)  # noqa: E731
     code, extra, extra_work = own_kernel(go, arrive, lane, after, length < 0)
     return _settle(after, length, code, extra, extra_work), length
 
 
+def _remembered(lane: Lane, state: Slide, length: Scalar) -> Scalar:
+    """What a step leaves of a change of slip across it: exp(-mu t.Bt tau), or a little more."""
+    x, y, _ = velocity(lane, state)
+    r = norm(x, y)
+    tBt = slopes(lane.plane, divide(x, r), divide(y, r))[2]
+    a = lane.plane.mu * tBt * _unit(lane, state, x, y) * length
+    return 1 / (1 + a * (1 + a / 2 * (1 + a / 3 * (1 + a / 4))))
+
+
 def series_at(lane: Lane, state: Slide, order: int) -> tuple[Series, Scalar]:
     """Series where the lane is, in a clock of its own rate; a resting lane gets a harmless one."""
     x, y, v = velocity(lane, state)
     x, y = jnp.where(state.resting, 1, x), jnp.where(state.resting, 0, y)
-    unit = stop_gradient(1 / (lane.rate + SLOWEST * norm(x, y) / _reference(state)))
+    unit = _unit(lane, state, x, y)
     return expand(lane.plane, x, y, v, unit, order), unit
+
+
+def _unit(lane: Lane, state: Slide, x: Scalar, y: Scalar) -> Scalar:
+    return stop_gradient(1 / (lane.rate + SLOWEST * norm(x, y) / _reference(state)))
 
 
 def _reference(state: Slide) -> Scalar:
@@ -229,6 +316,17 @@ def _move(lane: Lane, state: Slide, length: Scalar, accuracy: Accuracy) -> tuple
     return *impulse, work, friction
 
 
+def _line_start(lane: Lane, state: Slide, length: Scalar, order: int) -> Scalar:
+    """Normal impulse at which slip crosses the mark of its lane, once it did."""
+    series, _ = series_at(lane, state, order)
+    nearing = [lane.sense * (lane.mark_x * b - lane.mark_y * a) for a, b in zip(series.X, series.Y, strict=True)]
+    along = lane.mark_x * horner(series.X, length) + lane.mark_y * horner(series.Y, length)
+    crosses = (nearing[0] < 0) & (horner(nearing, length) >= 0) & (along > 0) & (length > 0) & ~state.resting
+    t = root_in(nearing, length, 0.5 * length, 0 * length, MARK_STEPS)
+    there = state.books.impulse + horner(series.P, t)
+    return jnp.where(crosses & jnp.isnan(state.line_start), there, state.line_start)
+
+
 def _arrive(lane: Lane, after: Slide, waits: Flag, rule: StopRule, accuracy: Accuracy) -> tuple[Whole, Scalar, Scalar]:
     """What happens where a lane arrived, as one number, and the overrun of a change of phase."""
     plane, books, eps = lane.plane, after.books, jnp.finfo(lane.v0.dtype).eps
@@ -253,7 +351,7 @@ def _arrive(lane: Lane, after: Slide, waits: Flag, rule: StopRule, accuracy: Acc
     to_rest = jnp.where(v * k < 0, divide(-v, k), jnp.inf)
     to_stop = jnp.where(books.compressing, jnp.inf, rule.distance(missing, v, k, books, lane.e))
     undisturbed = r < -g * jnp.minimum(to_rest, to_stop)
-    bend, push, late = line_errors(plane, sx, sy, r, size)
+    bend, push, late = line_errors(plane, sx, sy, r, size, SENSITIVE * after.memory)
     admitted = STRAIGHT * accuracy.tolerance
     line = (push <= PUSH * accuracy.tolerance) | (undisturbed & (late <= admitted * jnp.maximum(1, jnp.abs(v))))
     straight = live & (bend <= admitted) & line & ~(compressed | stop | falls)

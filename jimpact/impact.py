@@ -11,8 +11,9 @@ from jaxtyping import Float
 
 from jimpact.hodograph import Accuracy
 from jimpact.laws import LAWS
-from jimpact.laws.hodograph_law import Solution, follow, line_start, unfold
+from jimpact.laws.hodograph_law import Solution, follow, unfold
 from jimpact.numerics import norm
+from jimpact.restitution import StopRule
 from jimpact.state import Impact, ImpactInfo, Outcome
 from jimpact.types import Array, ArrayLike, Flag, Matrix3, Scalar, Vector3
 
@@ -20,17 +21,17 @@ __all__ = ["ACCURACIES", "Case", "prepare", "solve"]
 
 T = TypeVar("T")
 
-# order of the series, steps, error admitted per step. Measured errors: docs/accuracy.md.
+# order of the series, steps, more steps, error admitted per step. Measured errors: docs/accuracy.md.
 ACCURACIES = {
     "float64": {
-        "low": Accuracy(8, 20, 1e-5),
-        "standard": Accuracy(12, 24, 2e-8),
-        "high": Accuracy(12, 64, 1e-12),
+        "low": Accuracy(8, 10, 30, 1e-5),
+        "standard": Accuracy(12, 14, 36, 2e-8),
+        "high": Accuracy(12, 24, 72, 1e-12),
     },
     "float32": {
-        "low": Accuracy(6, 16, 1e-4),
-        "standard": Accuracy(8, 24, 1e-6),
-        "high": Accuracy(10, 32, 1e-7),
+        "low": Accuracy(6, 10, 30, 1e-4),
+        "standard": Accuracy(8, 12, 36, 1e-6),
+        "high": Accuracy(10, 16, 48, 1e-7),
     },
 }
 TRUSTED = 1e3  # x the error admitted per step: an estimated error beyond this is UNFINISHED
@@ -71,7 +72,7 @@ def solve(
     """
     if tangential_restitution is not None:
         raise ValueError(f"tangential_restitution is not a parameter of law={law!r}; leave it out")
-    case = prepare(inverse_inertia, velocity, friction, restitution, static_friction, law, accuracy)
+    case = prepare(inverse_inertia, velocity, friction, restitution, static_friction, law, accuracy, line_tolerance)
     valid, approaching, level, solution = case.valid, case.approaching, case.level, case.solution
     impulse, after = unfold(solution)
     end = solution.end
@@ -79,7 +80,7 @@ def solve(
     outcome = jnp.where(good, Outcome.OK, Outcome.UNFINISHED)
     outcome = jnp.where(valid, jnp.where(approaching, outcome, Outcome.SEPARATING), Outcome.INVALID)
     outcome = outcome.astype(jnp.int32)
-    info = _info(solution, impulse, after, line_start(solution, line_tolerance, level.order))
+    info = _info(solution, impulse, after)
     return Impact(
         jnp.where(valid[..., None], jnp.where(approaching[..., None], impulse, 0), jnp.nan),
         jnp.where(valid[..., None], jnp.where(approaching[..., None], after, case.velocity), jnp.nan),
@@ -96,6 +97,7 @@ class Case(NamedTuple):
     valid: Flag
     approaching: Flag
     level: Accuracy
+    rule: StopRule
     solution: Solution
 
 
@@ -107,6 +109,7 @@ def prepare(
     static_friction: ArrayLike | None,
     law: str,
     accuracy: str,
+    line_tolerance: float,
 ) -> Case:
     """Check the input, and follow the slip of every lane that is valid and approaching."""
     record = _named(law, LAWS, "law")
@@ -118,7 +121,8 @@ def prepare(
     W_ = jnp.where(approaching[..., None, None], W, jnp.eye(3, dtype=W.dtype))
     v_ = jnp.where(approaching[..., None], v, jnp.asarray([0, 0, -1], v.dtype))
     mu_, e_, static_ = (jnp.where(approaching, a, 0.5) for a in (mu, e, static))
-    return Case(v, static_, valid, approaching, level, follow(W_, v_, mu_, e_, static_, record.rule, level))
+    solution = follow(W_, v_, mu_, e_, static_, record.rule, level, line_tolerance)
+    return Case(v, static_, valid, approaching, level, record.rule, solution)
 
 
 def _plausible(case: Case) -> Flag:
@@ -129,7 +133,7 @@ def _plausible(case: Case) -> Flag:
     return jnp.isfinite(end.ix + end.iy + p) & (p > 0) & (end.v >= -slack * (1 + p)) & cone
 
 
-def _info(solution: Solution, impulse: Vector3, after: Vector3, line: Scalar) -> ImpactInfo:
+def _info(solution: Solution, impulse: Vector3, after: Vector3) -> ImpactInfo:
     """Ledger and events, in the user's units."""
     end, units, lane = solution.end, solution.units, solution.lane
     books, nan = end.books, jnp.nan
@@ -147,7 +151,7 @@ def _info(solution: Solution, impulse: Vector3, after: Vector3, line: Scalar) ->
         recompression_start=jnp.where(books.compressions > 1, books.last_start, nan) * units.impulse,
         recompression_end=jnp.where(books.compressions > 1, books.last_end, nan) * units.impulse,
         slip_end=jnp.where(end.reaches_zero, end.zero_at, nan) * units.impulse,
-        line_start=line * units.impulse,
+        line_start=solution.last.line_start * units.impulse,
         compressions=books.compressions.astype(jnp.int32),
         mode=mode.astype(jnp.int32),
     )

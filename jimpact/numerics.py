@@ -9,10 +9,11 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.custom_batching import custom_vmap
 
 from jimpact.types import Flag, Scalar
 
-__all__ = ["divide", "horner", "horner_slope", "norm", "own_kernel", "root_estimate", "root_in", "sqrt"]
+__all__ = ["anywhere", "divide", "horner", "horner_slope", "norm", "own_kernel", "root_estimate", "root_in", "sqrt"]
 
 T = TypeVar("T")
 
@@ -80,6 +81,20 @@ def root_estimate(a: Scalar, n: int) -> Scalar:
     """
     small = jnp.clip(a, 1e-30, 1e30).astype(jnp.float32)
     return jnp.exp(jnp.log(small) / n).astype(a.dtype)
+
+
+@custom_vmap
+def anywhere(flag: Flag) -> Flag:
+    """Whether any lane of all is flagged, those of a surrounding `vmap` included: a scalar that stays one.
+
+    So a conditional on it stays a conditional under `vmap`, where it would otherwise compute both branches.
+    """
+    return jnp.any(flag)
+
+
+@anywhere.def_vmap
+def _anywhere_vmap(axis_size: int, in_batched: list[bool], flag: Flag) -> tuple[Flag, bool]:
+    return anywhere(flag), False
 
 
 def own_kernel(go: Flag, function: Callable[..., T], *arguments: Any) -> T:

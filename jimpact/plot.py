@@ -20,8 +20,10 @@ from matplotlib.ticker import MaxNLocator
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from mpl_toolkits.mplot3d.axes3d import Axes3D
 
+from jimpact.diagnostics import LETTERS as EVENTS
+from jimpact.diagnostics import in_order
 from jimpact.rays import invariant_directions
-from jimpact.trace import Path, trace
+from jimpact.trace import trace
 from jimpact.types import ArrayLike
 
 __all__ = ["SAMPLES", "Track", "follow", "history", "hodograph", "impulse_path", "save", "single_impact"]
@@ -31,7 +33,6 @@ PATH, RAY, PLANE, STICK, CONE = "#1f4e9c", "#7a7a7a", "#2a9d8f", "#d1495b", "#b0
 COMPRESSION, RESTITUTION = "#dbe7f6", "#fbead3"
 SETS = ("#1f4e9c", "#d1495b", "#2a9d8f", "#e09f3e", "#7b4fa3", "#5b7a2a", "#a15c38", "#3a9ec2")
 CLOSE = 0.045  # of the width of a panel: events nearer than this share one label
-ROUNDING = 256  # x epsilon x the largest term of the normal velocity: below it, its sign says nothing
 
 LETTERS: dict[str, Any] = {"color": "#16325c", "fontsize": 11, "fontweight": "bold", "zorder": 6}
 
@@ -65,7 +66,8 @@ def follow(
     if not np.isfinite(path.impulse).all():
         raise ValueError("nothing to draw: the input is not valid, or the bodies do not approach (velocity[2] >= 0)")
     W, v = (np.asarray(a, float) for a in (inverse_inertia, velocity))
-    events = _events(path, ROUNDING * np.finfo(path.impulse.dtype).eps * float(np.abs(path.impulse * W[2]).max()))
+    found = in_order(*(getattr(path.events, name) for name, _ in EVENTS))
+    events = (*((letter, at) for at, letter in found), ("r", float(path.events.end)))
     track = Track(path.normal_impulse, path.sliding_velocity, path.normal_velocity, path.impulse, path.work, events)
     return _with_corner(track, W, v, float(path.events.slip_end))
 
@@ -81,20 +83,6 @@ def _with_corner(t: Track, W: np.ndarray, v: np.ndarray, p: float) -> Track:
     point = (p, np.zeros(2), vn, impulse, work)
     p_, slip, v_, impulses, works = (np.insert(a, i, x, axis=0) for a, x in zip(t[:5], point, strict=True))
     return Track(p_, slip, v_, impulses, works, t.events)
-
-
-def _events(path: Path, noise: float) -> tuple[tuple[str, float], ...]:
-    """Events in order. Further compressions are read off the normal velocity where it is above its round-off."""
-    first, slip, line, end = (float(a) for a in path.events)
-    found = [("c", first), ("s", slip), ("r", end)]
-    # Invariant only once slip is over: no event of its own.
-    found += [("l", line)] if not line >= slip else []
-    sure = (path.normal_impulse > first) & (np.abs(path.normal_velocity) > noise)
-    p, v = path.normal_impulse[sure], path.normal_velocity[sure]
-    for i in np.flatnonzero(v[1:] * v[:-1] < 0).tolist():
-        crossing = p[i] - v[i] * (p[i + 1] - p[i]) / (v[i + 1] - v[i])
-        found.append(("d" if v[i + 1] < 0 else "c", float(crossing)))
-    return tuple(sorted((e for e in found if np.isfinite(e[1])), key=lambda e: e[1]))
 
 
 def hodograph(

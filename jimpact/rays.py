@@ -26,6 +26,7 @@ from jimpact.types import Array, ArrayLike, Flag, Float, Matrix3, Scalar
 
 __all__ = [
     "Plane",
+    "destination",
     "diverging_ray",
     "invariant_directions",
     "line_errors",
@@ -88,23 +89,26 @@ def turn_ahead(plane: Plane, sx: Scalar, sy: Scalar) -> Scalar:
     return jnp.where(flat, jnp.where(straight, 0, 1), -h / jnp.where(flat, 1, dh))
 
 
-def line_errors(plane: Plane, sx: Scalar, sy: Scalar, r: Scalar, impulse: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+def line_errors(
+    plane: Plane, sx: Scalar, sy: Scalar, r: Scalar, impulse: Scalar, change: Scalar
+) -> tuple[Scalar, Scalar, Scalar]:
     """Errors of replacing slip r along s by the straight line along the invariant direction ahead (see `closure`).
 
     In units of `impulse`, or of the energy that goes with it; inf where no such line attracts. `bend` is always
     there. The line takes the push across it at once: `push` counts if an event comes before the push is over,
-    `late` (in the work) if none comes before slip is zero.
+    `late` (in the work) if none comes before slip is zero. Each is also that of a `change` of the slip across s.
     """
     g, h = rates(plane, sx, sy)
     _, dh, tBt, _ = slopes(plane, sx, sy)
     size = norm(plane.dx, plane.dy) + plane.mu * (plane.bxx + plane.byy)
-    ahead = dh < 0
-    turn, length = h / jnp.where(ahead, -dh, 1), jnp.where(g < 0, r / jnp.where(g < 0, -g, 1), impulse)
-    bend = turn * turn * (1 + size / jnp.where(ahead, -dh, 1)) * jnp.maximum(plane.mu, 1)
+    ahead, falls = dh < 0, g < 0
+    turn, length = jnp.abs(h) / jnp.where(ahead, -dh, 1), jnp.where(falls, r / jnp.where(falls, -g, 1), impulse)
+    across = jnp.maximum(turn * r, change)
+    bend = turn * across / r * (1 + size / jnp.where(ahead, -dh, 1)) * jnp.maximum(plane.mu, 1)
     bend = jnp.where(ahead, bend * jnp.minimum(length / impulse, 1), jnp.inf)
-    push = jnp.abs(turn) * r / (tBt * impulse)
+    push = across / (tBt * impulse)
     coupling = jnp.abs(plane.dy * sx - plane.dx * sy)
-    late = push * coupling * jnp.where(g < 0, r / (plane.mu * tBt - jnp.minimum(g, 0)), jnp.inf)
+    late = push * coupling * jnp.where(falls, r / (plane.mu * tBt - jnp.minimum(g, 0)), jnp.inf)
     return bend, push, late
 
 
@@ -159,9 +163,34 @@ def invariant_directions(
     m > (d1^2/3 + d2^2/3)^3/2, one on each side of tan = cbrt(d2/d1): every bracket is known beforehand.
     """
     W, mu = jnp.asarray(inverse_inertia), jnp.asarray(friction)
-    W, mu = W, jnp.broadcast_to(mu.astype(W.dtype), W.shape[:-2])
-    plane = plane_of(W, mu)
-    frozen = Plane(*(stop_gradient(a) for a in plane))
+    plane = plane_of(W, jnp.broadcast_to(mu.astype(W.dtype), W.shape[:-2]))
+    roots, everywhere = _roots(plane)
+    vectors, growth = [], []
+    for x, y, there in roots:
+        sx, sy = _polish(plane, x, y)
+        g = rates(plane, sx, sy)[0]
+        vectors.append(jnp.where(there[..., None], jnp.stack([sx, sy], -1), jnp.nan))
+        growth.append(jnp.where(there | everywhere, g, jnp.nan))
+    return jnp.stack(vectors, -2), jnp.stack(growth, -1)
+
+
+def destination(plane: Plane, sx: Scalar, sy: Scalar) -> tuple[Scalar, Scalar]:
+    """The invariant direction that slip along s turns to, if it lasts; s itself where it does not turn."""
+    plane, sx, sy = stop_gradient((plane, sx, sy))
+    h, size = rates(plane, sx, sy)[1], norm(plane.dx, plane.dy) + plane.mu * (plane.bxx + plane.byy)
+    turning = jnp.where(jnp.abs(h) <= 8 * jnp.finfo(h.dtype).eps * size, 0, jnp.sign(h))
+    ex, ey, nearest = sx, sy, jnp.where(turning == 0, 0.0, jnp.inf)
+    for x, y, there in _roots(plane)[0]:
+        ahead = turning * jnp.arctan2(sx * y - sy * x, sx * x + sy * y) % (2 * jnp.pi)
+        closer = there & (ahead < nearest)
+        ex, ey, nearest = jnp.where(closer, x, ex), jnp.where(closer, y, ey), jnp.where(closer, ahead, nearest)
+    return ex, ey
+
+
+def _roots(plane: Plane) -> tuple[list[tuple[Scalar, Scalar, Flag]], Flag]:
+    """Up to four invariant directions and whether each exists; and where all are invariant. No derivative."""
+    frozen = stop_gradient(plane)
+    mu = frozen.mu
     axis = 0.5 * jnp.arctan2(2 * frozen.bxy, frozen.bxx - frozen.byy)
     ca, sa = jnp.cos(axis), jnp.sin(axis)
     d1, d2 = ca * frozen.dx + sa * frozen.dy, ca * frozen.dy - sa * frozen.dx
@@ -189,14 +218,11 @@ def invariant_directions(
     four = m > (jnp.cbrt(d1 * d1) + jnp.cbrt(d2 * d2)) ** 1.5
     everywhere = (m == 0) & (d1 == 0) & (d2 == 0)
     found = [~everywhere, ~everywhere, four, four]
-    vectors, growth = [], []
+    roots = []
     for angle, there in zip(angles, found, strict=True):
         c, s = flip1 * jnp.cos(angle), flip2 * jnp.sin(angle)
-        sx, sy = _polish(plane, ca * c - sa * s, sa * c + ca * s)
-        g = rates(plane, sx, sy)[0]
-        vectors.append(jnp.where(there[..., None], jnp.stack([sx, sy], -1), jnp.nan))
-        growth.append(jnp.where(there | everywhere, g, jnp.nan))
-    return jnp.stack(vectors, -2), jnp.stack(growth, -1)
+        roots.append((ca * c - sa * s, sa * c + ca * s, there))
+    return roots, everywhere
 
 
 def _polish(plane: Plane, sx: Scalar, sy: Scalar) -> tuple[Scalar, Scalar]:

@@ -10,9 +10,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Float
 
-from jimpact.hodograph import series_at
+from jimpact.hodograph import Steps, recorded, series_at
 from jimpact.impact import prepare
-from jimpact.laws.hodograph_law import Solution, line_start
+from jimpact.laws.hodograph_law import Solution
 from jimpact.numerics import divide, horner, own_kernel, root_in
 from jimpact.series import work_done
 from jimpact.types import Array, ArrayLike, Scalar
@@ -62,13 +62,14 @@ def trace(
     """
     if not isinstance(samples, int) or samples < 2:
         raise ValueError(f"samples={samples!r}; pass a whole number of at least 2")
-    case = prepare(inverse_inertia, velocity, friction, restitution, static_friction, law, accuracy)
+    case = prepare(inverse_inertia, velocity, friction, restitution, static_friction, law, accuracy, line_tolerance)
     end, units = case.solution.end, case.solution.units
     fraction = jnp.linspace(0, 1, samples, dtype=end.v.dtype)
     p = end.books.impulse[..., None] * fraction
-    sample = lambda solution, q: _at(solution, q, case.level.order)  # noqa: E731
+    steps = recorded(case.solution.lane, case.rule, case.level)
+    sample = lambda solution, steps, q: _at(solution, steps, q, case.level.order)  # noqa: E731
     ix, iy, work = jax.vmap(
-        lambda q: own_kernel(case.solution.last.taken >= 0, sample, case.solution, q), in_axes=-1, out_axes=-1
+        lambda q: own_kernel(case.solution.last.taken >= 0, sample, case.solution, steps, q), in_axes=-1, out_axes=-1
     )(p)
 
     lane = jax.tree.map(lambda a: a[..., None], case.solution.lane)
@@ -88,7 +89,7 @@ def trace(
         jnp.where(again, end.books.last_start, jnp.nan),
         jnp.where(again, end.books.last_end, jnp.nan),
         jnp.where(end.reaches_zero, end.zero_at, jnp.nan),
-        line_start(case.solution, line_tolerance, case.level.order),
+        case.solution.last.line_start,
         end.books.impulse,
     )
     return Path(
@@ -101,9 +102,9 @@ def trace(
     )
 
 
-def _at(solution: Solution, p: Scalar, order: int) -> tuple[Scalar, Scalar, Scalar]:
+def _at(solution: Solution, steps: Steps, p: Scalar, order: int) -> tuple[Scalar, Scalar, Scalar]:
     """Tangential impulse and normal work (scaled) at the normal impulse p of each lane."""
-    end, _, lane, steps, last = solution
+    end, _, lane, last = solution
     started = steps.before.books.impulse <= p
     index = jnp.maximum(started.sum(0) - 1, 0)
     pick = lambda a: jnp.take_along_axis(a, index[None], 0)[0] if a.ndim > index.ndim else a[0]  # noqa: E731
