@@ -29,13 +29,13 @@ import jax.numpy as jnp
 from jax import lax
 from jax.lax import stop_gradient
 
-from jimpact.numerics import anywhere, divide, horner, norm, own_kernel, root_estimate, root_in, sqrt
-from jimpact.rays import Plane, destination, line_errors, rates, slopes
+from jimpact.numerics import anywhere, divide, horner, norm, own_kernel, pair, root_estimate, root_in, sqrt, unpair
+from jimpact.rays import Plane, destination, line_errors, rates, slopes, turn_ahead
 from jimpact.restitution import Books, StopRule, book, open_books, overrun, switch
 from jimpact.series import Series, expand, work_done, work_series
-from jimpact.types import Flag, Scalar, Whole
+from jimpact.types import Flag, Pair, Scalar, Whole
 
-__all__ = ["Accuracy", "Lane", "Slide", "Steps", "lane_of", "recorded", "series_at", "slide", "velocity"]
+__all__ = ["Accuracy", "Lane", "Slide", "Steps", "lane_of", "line_start", "recorded", "series_at", "slide", "velocity"]
 
 CROWD = 1024  # lanes: in smaller batches those that still move are not gathered
 GATHERED = 16  # one lane in so many has room among the gathered
@@ -206,8 +206,8 @@ def _step(lane: Lane, state: Slide, rule: StopRule, accuracy: Accuracy, go: Flag
     measure = lambda lane, state: _measure(lane, state, rule, accuracy)  # noqa: E731
     move = lambda lane, state, length: _move(lane, state, length, accuracy)  # noqa: E731
     length = own_kernel(go, measure, *stop_gradient((lane, state)))
-    moved = own_kernel(go, move, lane, state, jnp.maximum(length, 0))
-    p, ix, iy, work, friction = moved
+    normal, tangential, friction = own_kernel(go, move, lane, state, jnp.maximum(length, 0))
+    (p, work), (ix, iy) = unpair(normal), unpair(tangential)
     after = state._replace(
         ix=state.ix + ix,
         iy=state.iy + iy,
@@ -307,13 +307,13 @@ def _next_flat(plane: Plane, turning: Scalar, falling: Flag) -> tuple[Scalar, Sc
     return cosine * ex - sine * ey, cosine * ey + sine * ex
 
 
-def _move(lane: Lane, state: Slide, length: Scalar, accuracy: Accuracy) -> tuple[Scalar, ...]:
-    """Normal impulse, tangential impulse, normal work and friction work of a step."""
+def _move(lane: Lane, state: Slide, length: Scalar, accuracy: Accuracy) -> tuple[Pair, Pair, Scalar]:
+    """Normal impulse and its work, tangential impulse, and friction work of a step."""
     series, _ = series_at(lane, state, accuracy.order)
-    impulse = (horner(c, length) for c in (series.P, series.IX, series.IY))
+    p, ix, iy = (horner(c, length) for c in (series.P, series.IX, series.IY))
     work = work_done(series.V, series.P, length)
     friction = work_done(series.X, series.IX, length) + work_done(series.Y, series.IY, length)
-    return *impulse, work, friction
+    return pair(p, work), pair(ix, iy), friction
 
 
 def _line_start(lane: Lane, state: Slide, length: Scalar, order: int) -> Scalar:
@@ -325,6 +325,26 @@ def _line_start(lane: Lane, state: Slide, length: Scalar, order: int) -> Scalar:
     t = root_in(nearing, length, 0.5 * length, 0 * length, MARK_STEPS)
     there = state.books.impulse + horner(series.P, t)
     return jnp.where(crosses & jnp.isnan(state.line_start), there, state.line_start)
+
+
+def line_start(lane: Lane, last: Slide, end: Scalar, tolerance: float) -> Scalar:
+    """Normal impulse (scaled) from which the direction of slip stays within `tolerance` of its invariant one.
+
+    An invariant direction is reached only asymptotically, except by starting on it, so the moment is a matter of
+    tolerance; nan where slip never comes that close to one before the `end`. A lane that leaves the steps for a
+    straight line before that moment gets it from the linear flow: the turn to go falls as a power of slip. Carries
+    no derivative.
+    """
+    lane, last, end = stop_gradient((lane, last, end))
+    x, y, _ = velocity(lane, last)
+    r = norm(x, y)
+    sx, sy = divide(x, r), divide(y, r)
+    g, dh, turn = rates(lane.plane, sx, sy)[0], slopes(lane.plane, sx, sy)[1], jnp.abs(turn_ahead(lane.plane, sx, sy))
+    converges = last.straight & (g < 0) & (dh < 0)
+    left = jnp.minimum(divide(jnp.full_like(turn, tolerance), turn, 1), 1) ** divide(g, jnp.where(converges, dh, 1))
+    there = last.books.impulse + r * (1 - left) / jnp.where(converges, -g, 1)
+    late = jnp.where(converges & (there <= end), there, jnp.nan)
+    return jnp.where(jnp.isnan(last.line_start), late, last.line_start)
 
 
 def _arrive(lane: Lane, after: Slide, waits: Flag, rule: StopRule, accuracy: Accuracy) -> tuple[Whole, Scalar, Scalar]:

@@ -151,7 +151,7 @@ def _info(solution: Solution, impulse: Vector3, after: Vector3) -> ImpactInfo:
         recompression_start=jnp.where(books.compressions > 1, books.last_start, nan) * units.impulse,
         recompression_end=jnp.where(books.compressions > 1, books.last_end, nan) * units.impulse,
         slip_end=jnp.where(end.reaches_zero, end.zero_at, nan) * units.impulse,
-        line_start=solution.last.line_start * units.impulse,
+        line_start=solution.line_start * units.impulse,
         compressions=books.compressions.astype(jnp.int32),
         mode=mode.astype(jnp.int32),
     )

@@ -11,9 +11,21 @@ import jax.numpy as jnp
 from jax import lax
 from jax.custom_batching import custom_vmap
 
-from jimpact.types import Flag, Scalar
+from jimpact.types import Flag, Pair, Scalar
 
-__all__ = ["anywhere", "divide", "horner", "horner_slope", "norm", "own_kernel", "root_estimate", "root_in", "sqrt"]
+__all__ = [
+    "anywhere",
+    "divide",
+    "horner",
+    "horner_slope",
+    "norm",
+    "own_kernel",
+    "pair",
+    "root_estimate",
+    "root_in",
+    "sqrt",
+    "unpair",
+]
 
 T = TypeVar("T")
 
@@ -107,3 +119,14 @@ def own_kernel(go: Flag, function: Callable[..., T], *arguments: Any) -> T:
     shapes = jax.eval_shape(function, *arguments)
     zeros = lambda *_: jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes)  # noqa: E731
     return lax.cond(go, jax.checkpoint(function), zeros, *arguments)
+
+
+def pair(a: Scalar, b: Scalar) -> Pair:
+    """Two numbers in one complex array. XLA on CPU computes each result of a kernel on its own, with all that is
+    behind it; a pair is one result.
+    """
+    return lax.complex(a, b)
+
+
+def unpair(z: Pair) -> tuple[Scalar, Scalar]:
+    return jnp.real(z), jnp.imag(z)

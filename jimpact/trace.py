@@ -89,7 +89,7 @@ def trace(
         jnp.where(again, end.books.last_start, jnp.nan),
         jnp.where(again, end.books.last_end, jnp.nan),
         jnp.where(end.reaches_zero, end.zero_at, jnp.nan),
-        case.solution.last.line_start,
+        case.solution.line_start,
         end.books.impulse,
     )
     return Path(
@@ -104,7 +104,7 @@ def trace(
 
 def _at(solution: Solution, steps: Steps, p: Scalar, order: int) -> tuple[Scalar, Scalar, Scalar]:
     """Tangential impulse and normal work (scaled) at the normal impulse p of each lane."""
-    end, _, lane, last = solution
+    end, _, lane, last, _ = solution
     started = steps.before.books.impulse <= p
     index = jnp.maximum(started.sum(0) - 1, 0)
     pick = lambda a: jnp.take_along_axis(a, index[None], 0)[0] if a.ndim > index.ndim else a[0]  # noqa: E731

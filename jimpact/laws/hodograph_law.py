@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax.lax import stop_gradient
 
 from jimpact.closure import End, close
-from jimpact.hodograph import Accuracy, Lane, Slide, lane_of, slide
+from jimpact.hodograph import Accuracy, Lane, Slide, lane_of, line_start, slide
 from jimpact.numerics import own_kernel
 from jimpact.rays import plane_of
 from jimpact.restitution import StopRule
@@ -39,6 +39,7 @@ class Solution(NamedTuple):
     units: Units
     lane: Lane
     last: Slide  # where the steps ended
+    line_start: Scalar
 
 
 def follow(
@@ -63,7 +64,8 @@ def follow(
     last = slide(lane, rule, accuracy)
     finish = lambda lane, last, static: close(lane, last, static, rule)  # noqa: E731
     end = own_kernel(last.taken >= 0, finish, lane, last, static_friction)
-    return Solution(end, Units(speed, speed / inverse_mass), lane, last)
+    line = line_start(lane, last, end.books.impulse, line_tolerance)
+    return Solution(end, Units(speed, speed / inverse_mass), lane, last, line)
 
 
 def unfold(solution: Solution) -> tuple[Vector3, Vector3]:
