@@ -1,9 +1,9 @@
-"""Slip under Coulomb friction, step by step: the scan over power series.
+"""Slip under Coulomb friction, one step at a time, by power series.
 
 One step of a lane: expand the flow in a power series where the lane is, choose how far that series can be
 trusted, shorten the step to the first event inside it, move there, and book what happened. Steps are
-per lane and per step; nothing is ever rejected. All lanes take the same number of steps, and a lane that
-has nothing left to do takes steps of length zero.
+per lane and per step; nothing is ever rejected. A lane that has nothing left to do takes steps of length
+zero (`rounds` repeats them).
 
 Events that end a step:
 
@@ -24,21 +24,17 @@ Everything here is in scaled units: w = 1 and v = -1 at the start.
 from functools import partial
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
-from jax import lax
 from jax.lax import stop_gradient
 
-from jimpact.numerics import anywhere, divide, horner, norm, own_kernel, pair, root_estimate, root_in, sqrt, unpair
+from jimpact.numerics import divide, horner, norm, own_kernel, pair, root_estimate, root_in, sqrt, unpair
 from jimpact.rays import Plane, destination, line_errors, rates, slopes, turn_ahead
 from jimpact.restitution import Books, StopRule, book, open_books, overrun, switch
 from jimpact.series import Series, expand, work_done, work_series
 from jimpact.types import Flag, Pair, Scalar, Whole
 
-__all__ = ["Accuracy", "Lane", "Slide", "Steps", "lane_of", "line_start", "recorded", "series_at", "slide", "velocity"]
+__all__ = ["Accuracy", "Lane", "Slide", "lane_of", "line_start", "series_at", "start", "step", "velocity"]
 
-CROWD = 1024  # lanes: in smaller batches those that still move are not gathered
-GATHERED = 16  # one lane in so many has room among the gathered
 MARK_STEPS = 12  # for `line_start`, which is not part of the solution
 NEWTON_STEPS = 5  # from the constant-k prediction, 4 reach round-off on 99.9 % of the steps
 LANDED = 64  # x epsilon x size: a landing error within this is taken as landed
@@ -56,14 +52,11 @@ FAINT = 0.5  # of the tolerance: slip that ends within this impulse has no way l
 
 
 class Accuracy(NamedTuple):
-    """Order of the series, steps for all lanes, more for those that need them, error admitted per step.
-
-    The error is relative to the impulse.
-    """
+    """Order of the series, steps in a round, rounds at most, and error admitted per step relative to the impulse."""
 
     order: int
     steps: int
-    more: int
+    rounds: int
     tolerance: float
 
 
@@ -81,13 +74,6 @@ class Slide(NamedTuple):
     bounds: Scalar  # steps spent on finding that bound; after one, k keeps its sign; after two, v too
     memory: Scalar  # share of a change of slip, across it, before the impact that is still there
     line_start: Scalar  # normal impulse at which slip crossed the mark of its lane; nan before
-
-
-class Steps(NamedTuple):
-    """The steps that were taken (leading axis): where each began, and its length in the clock of `series_at`."""
-
-    before: Slide
-    length: Scalar
 
 
 class Lane(NamedTuple):
@@ -129,33 +115,8 @@ def velocity(lane: Lane, state: Slide) -> tuple[Scalar, Scalar, Scalar]:
     return x, y, v
 
 
-def slide(lane: Lane, rule: StopRule, accuracy: Accuracy) -> Slide:
-    """Step all lanes to their end, or to where slip stops.
-
-    Most lanes need few steps, some many. After the first round the lanes that still move are gathered, and take
-    more steps on their own. Should there be too many of them, all lanes take those steps.
-    """
-    state = _rounds(lane, _start(lane), rule, accuracy, accuracy.steps)
-    left = ~state.resting
-    if lane.v0.size >= CROWD:
-        left = left.sum() > _room(lane)
-        state = _gathered(lane, state, rule, accuracy)
-    more = lambda lane, state: _rounds(lane, state, rule, accuracy, accuracy.more)  # noqa: E731
-    stay = lambda lane, state: state  # noqa: E731
-    return jax.checkpoint(lambda *at: lax.cond(anywhere(left), more, stay, *at))(lane, state)
-
-
-def recorded(lane: Lane, rule: StopRule, accuracy: Accuracy) -> Steps:
-    """The steps that `slide` takes."""
-
-    def step(state: Slide, index: Whole) -> tuple[Slide, Steps]:
-        after, length = _step(lane, state, rule, accuracy, index >= 0)
-        return after, Steps(state, jnp.maximum(length, 0))
-
-    return lax.scan(step, _start(lane), jnp.arange(accuracy.steps + accuracy.more))[1]
-
-
-def _start(lane: Lane) -> Slide:
+def start(lane: Lane) -> Slide:
+    """Before the first step."""
     zero = jnp.zeros_like(lane.v0)
     at_zero = (lane.x0 == 0) & (lane.y0 == 0)
     return Slide(
@@ -173,36 +134,8 @@ def _start(lane: Lane) -> Slide:
     )
 
 
-def _rounds(lane: Lane, state: Slide, rule: StopRule, accuracy: Accuracy, steps: int) -> Slide:
-    """That many steps, or until every lane rests."""
-
-    def step(state: Slide, index: Whole) -> tuple[Slide, None]:
-        go = lambda lane, state: _step(lane, state, rule, accuracy, index >= 0)[0]  # noqa: E731
-        stay = lambda lane, state: state  # noqa: E731
-        return lax.cond(anywhere(~state.resting), go, stay, lane, state), None
-
-    return lax.scan(jax.checkpoint(step), state, jnp.arange(steps))[0]
-
-
-def _room(lane: Lane) -> int:
-    return -(-lane.v0.size // GATHERED)
-
-
-def _gathered(lane: Lane, state: Slide, rule: StopRule, accuracy: Accuracy) -> Slide:
-    """More steps for the first lanes that still move."""
-    size = lane.v0.size
-    (which,) = jnp.nonzero(~state.resting.ravel(), size=_room(lane), fill_value=size)
-    few = lambda a: a.ravel().at[which].get(mode="clip") if a.ndim == lane.v0.ndim else a  # noqa: E731
-    some, there = jax.tree.map(few, (lane, state)), which < size
-    moved = _rounds(some[0], some[1]._replace(resting=some[1].resting | ~there), rule, accuracy, accuracy.more)
-
-    def back(all_: Scalar, these: Scalar) -> Scalar:
-        return all_.ravel().at[which].set(these, mode="drop").reshape(all_.shape) if all_.ndim else these
-
-    return jax.tree.map(back, state, moved)
-
-
-def _step(lane: Lane, state: Slide, rule: StopRule, accuracy: Accuracy, go: Flag) -> tuple[Slide, Scalar]:
+def step(lane: Lane, state: Slide, rule: StopRule, accuracy: Accuracy, go: Flag) -> tuple[Slide, Scalar]:
+    """Where each lane is after one step, and the step's length; `go` as in `own_kernel`."""
     measure = lambda lane, state: _measure(lane, state, rule, accuracy)  # noqa: E731
     move = lambda lane, state, length: _move(lane, state, length, accuracy)  # noqa: E731
     length = own_kernel(go, measure, *stop_gradient((lane, state)))

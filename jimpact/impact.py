@@ -21,17 +21,17 @@ __all__ = ["ACCURACIES", "Case", "prepare", "solve"]
 
 T = TypeVar("T")
 
-# order of the series, steps, more steps, error admitted per step. Measured errors: docs/accuracy.md.
+# order of the series, steps in a round, rounds, error admitted per step. Measured errors: docs/accuracy.md.
 ACCURACIES = {
     "float64": {
-        "low": Accuracy(8, 10, 30, 1e-5),
-        "standard": Accuracy(12, 14, 36, 2e-8),
-        "high": Accuracy(12, 24, 72, 1e-12),
+        "low": Accuracy(8, 10, 4, 1e-5),
+        "standard": Accuracy(12, 14, 4, 2e-8),
+        "high": Accuracy(12, 24, 4, 1e-12),
     },
     "float32": {
-        "low": Accuracy(6, 10, 30, 1e-4),
-        "standard": Accuracy(8, 12, 36, 1e-6),
-        "high": Accuracy(10, 16, 48, 1e-7),
+        "low": Accuracy(6, 10, 4, 1e-4),
+        "standard": Accuracy(8, 12, 4, 1e-6),
+        "high": Accuracy(10, 16, 4, 1e-7),
     },
 }
 TRUSTED = 1e3  # x the error admitted per step: an estimated error beyond this is UNFINISHED

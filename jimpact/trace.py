@@ -10,10 +10,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Float
 
-from jimpact.hodograph import Steps, recorded, series_at
+from jimpact.hodograph import series_at
 from jimpact.impact import prepare
 from jimpact.laws.hodograph_law import Solution
 from jimpact.numerics import divide, horner, own_kernel, root_in
+from jimpact.rounds import Steps, recorded
 from jimpact.series import work_done
 from jimpact.types import Array, ArrayLike, Scalar
 

@@ -18,7 +18,7 @@ LONGEST = 400
 RANKS = (
     "types numerics state",
     "contact inertia",
-    "rays series restitution hodograph closure planar",
+    "rays series restitution hodograph rounds closure planar",
     "laws",
     "impact",
     "bodies trace diagnostics sequence",

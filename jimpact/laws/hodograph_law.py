@@ -12,10 +12,11 @@ import jax.numpy as jnp
 from jax.lax import stop_gradient
 
 from jimpact.closure import End, close
-from jimpact.hodograph import Accuracy, Lane, Slide, lane_of, line_start, slide
+from jimpact.hodograph import Accuracy, Lane, Slide, lane_of, line_start
 from jimpact.numerics import own_kernel
 from jimpact.rays import plane_of
 from jimpact.restitution import StopRule
+from jimpact.rounds import slide
 from jimpact.types import Matrix3, Scalar, Vector3
 
 __all__ = ["Solution", "Units", "follow", "unfold"]
