@@ -22,8 +22,7 @@ test: $(TEST)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy jimpact
-	$(BIN)/pytest -m "not slow"
-	$(BIN)/pytest -m slow || [ $$? -eq 5 ]  # 5: no test is marked slow
+	$(BIN)/pytest --numprocesses auto --dist loadfile
 
 bench: $(CLI)
 	$(BIN)/python $(BENCH)
