@@ -39,11 +39,12 @@ MARK_STEPS = 12  # for `line_start`, which is not part of the solution
 NEWTON_STEPS = 5  # from the constant-k prediction, 4 reach round-off on 99.9 % of the steps
 LANDED = 64  # x epsilon x size: a landing error within this is taken as landed
 CONVERGED = 4096  # x epsilon x size: beyond this Newton's method is not trusted to have converged
+FLAT = 64  # x epsilon: slip this close to a direction with k = 0 is past it
 OVERSHOOT = 1  # x sqrt(epsilon), relative: lands just past k = 0, so that the next step starts beyond it
 TRUST = 1e-4  # largest relative size of the last terms kept, when the tolerance would allow more
 WORK = 1  # x tolerance: last term admitted of the work, whose derivative is that of the series cut off there
 SLOWEST = 1e-3  # rate of the clock per rate of impulse, where slip hardly changes
-NOISE = 4  # x epsilon x the sum of its terms: slip below this is round-off
+NOISE = 8  # x epsilon x the sum of its terms: slip below this is round-off
 SENSITIVE = 0.1  # of the tolerance of a value is what a derivative may be off
 PUSH = 1  # of the tolerance: push admitted on such a line; a stiff lane has this much noise
 STRAIGHT = 0.1  # of the tolerance: error admitted for going on along a straight line
@@ -194,6 +195,8 @@ def _measure(lane: Lane, state: Slide, rule: StopRule, accuracy: Accuracy) -> Sc
     turning = jnp.sign(X[0] * Y[1] - Y[0] * X[1])
     k = plane.w - plane.mu * (plane.dx * X[0] + plane.dy * Y[0]) / R[0]
     tx, ty = _next_flat(plane, turning, k < 0)
+    close = jnp.abs(tx * Y[0] - ty * X[0]) <= FLAT * jnp.finfo(k.dtype).eps * R[0]
+    tx, ty = _next_flat(plane, turning, (k < 0) ^ close)
     G = [turning * (tx * b - ty * a) for a, b in zip(X, Y, strict=True)]
     flat = (state.bounds < 1) & (G[0] < 0) & (horner(G, reach) > 0)
     flat &= plane.mu * norm(plane.dx, plane.dy) > plane.w
@@ -299,7 +302,7 @@ def _arrive(lane: Lane, after: Slide, waits: Flag, rule: StopRule, accuracy: Acc
     last = compressed & (lane.e * lane.e <= 0.01 * eps)
 
     g, size = rates(plane, sx, sy)[0], _reference(after)
-    noise = NOISE * eps * (norm(lane.x0, lane.y0) + norm(plane.dx, plane.dy) * books.impulse)
+    noise = NOISE * eps * (norm(lane.x0, lane.y0) + lane.rate * books.impulse)
     faint = (r < -g * FAINT * accuracy.tolerance * size) | (r <= noise)
     to_rest = jnp.where(v * k < 0, divide(-v, k), jnp.inf)
     to_stop = jnp.where(books.compressing, jnp.inf, rule.distance(missing, v, k, books, lane.e))
