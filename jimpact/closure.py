@@ -17,15 +17,13 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 
-from jimpact.hodograph import Lane, Slide, velocity
+from jimpact.hodograph import Lane, Slide, velocity, velocity_at
 from jimpact.numerics import divide, norm
-from jimpact.rays import Plane, diverging_ray, rates, slopes, solve_b, sticks, turn_ahead
+from jimpact.rays import LARGEST_TURN, Plane, diverging_ray, normal_rate, rates, slopes, solve_b, sticks, turn_ahead
 from jimpact.restitution import Books, StopRule, book, end_of_compression, start_of_compression
 from jimpact.types import Flag, Scalar
 
 __all__ = ["End", "close"]
-
-LARGEST_TURN = 0.1  # rad: beyond this the first-order formula is not used
 
 
 class End(NamedTuple):
@@ -70,7 +68,7 @@ def close(lane: Lane, state: Slide, static: Scalar, rule: StopRule) -> End:
 
     g = rates(plane, sx, sy)[0]
     length = jnp.where(slips, jnp.where(g < 0, r / jnp.where(g < 0, -g, 1), jnp.inf), 0)
-    k = plane.w - plane.mu * (plane.dx * sx + plane.dy * sy)
+    k = normal_rate(plane, sx, sy)
     line, p1 = _glide(Glide(v, state.books, jnp.zeros_like(slips)), k, length, lane, rule)
     line_ix, line_iy = ix, iy
     ix, iy = ix - plane.mu * sx * p1, iy - plane.mu * sy * p1
@@ -81,8 +79,7 @@ def close(lane: Lane, state: Slide, static: Scalar, rule: StopRule) -> End:
     # Slip is zero there: what round-off leaves over goes into the tangential impulse. (From a start at zero
     # slip on to the diverging ray, the derivative is that of a start along the ray.)
     settles = reaches & (stick | slips)
-    rest = state._replace(ix=ix, iy=iy, books=line.books)
-    gx, gy, _ = velocity(lane, rest)
+    gx, gy, _ = velocity_at(lane, ix, iy, line.books.impulse)
     cx, cy = solve_b(plane, -gx, -gy)
     cx, cy = jnp.where(settles, cx, 0), jnp.where(settles, cy, 0)
     v = line.v + plane.dx * cx + plane.dy * cy

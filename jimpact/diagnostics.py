@@ -53,8 +53,8 @@ def permissible(
 def event_sequence(impact: Impact) -> str | np.ndarray:
     """Events in order, one letter each: l direction invariant, s slip zero, c end of compression, r end.
 
-    After Jia & Wang; "d" is the beginning of a further compression, each closed by another "c". A lane without
-    an impact gives "". Host side: a string for one impact, an array of strings for a batch.
+    After Jia & Wang; "d" is the beginning of a further compression (the last, if there are several), closed by
+    another "c". A lane without an impact gives "". Host side: a string for one impact, an array of strings for a batch.
     """
     codes = np.asarray(impact.outcome)
     fields = [np.asarray(getattr(impact.info, name)) for name, _ in LETTERS]

@@ -1,8 +1,8 @@
 """Slip under Coulomb friction, one step at a time, by power series.
 
 One step of a lane: expand the flow in a power series where the lane is, choose how far that series can be
-trusted, shorten the step to the first event inside it, move there, and book what happened. Steps are
-per lane and per step; nothing is ever rejected. A lane that has nothing left to do takes steps of length
+trusted, shorten the step to the first event inside it, move there, and book what happened. Step lengths are
+chosen per lane and per step; none is ever rejected. A lane that has nothing left to do takes steps of length
 zero (`rounds` repeats them).
 
 Events that end a step:
@@ -13,9 +13,10 @@ Events that end a step:
 * k = dv/dp changes sign. This happens only where mu |d| > w, and only at the two directions in which
   mu d.s = w. Stopping there makes v monotone in every step, so no pair of zeros of v can hide in one.
 
-The last two are found before the first one: such a step does not move, but bounds the next one.
+k = 0 and a falling v are looked for first. If the other events may hide before such a point, the step does not move,
+but bounds the next one.
 
-Derivatives are exact because step lengths carry none (`stop_gradient`): the flow does not care how the
+Derivatives are those of the flow because step lengths carry none (`stop_gradient`): the flow does not care how the
 clock is cut up. See docs/method.md.
 
 Everything here is in scaled units: w = 1 and v = -1 at the start.
@@ -28,27 +29,39 @@ import jax.numpy as jnp
 from jax.lax import stop_gradient
 
 from jimpact.numerics import divide, horner, norm, own_kernel, pair, root_estimate, root_in, sqrt, unpair
-from jimpact.rays import Plane, destination, line_errors, rates, slopes, turn_ahead
+from jimpact.rays import Plane, destination, largest_rate, line_errors, normal_rate, rates, slopes, turn_ahead
 from jimpact.restitution import Books, StopRule, book, open_books, overrun, switch
 from jimpact.series import Series, expand, work_done, work_series
 from jimpact.types import Flag, Pair, Scalar, Whole
 
-__all__ = ["Accuracy", "Lane", "Slide", "lane_of", "line_start", "series_at", "start", "step", "velocity"]
+__all__ = [
+    "Accuracy",
+    "Lane",
+    "Slide",
+    "lane_of",
+    "line_start",
+    "series_at",
+    "start",
+    "step",
+    "velocity",
+    "velocity_at",
+]
 
 MARK_STEPS = 12  # for `line_start`, which is not part of the solution
 NEWTON_STEPS = 5  # from the constant-k prediction, 4 reach round-off on 99.9 % of the steps
 LANDED = 64  # x epsilon x size: a landing error within this is taken as landed
 CONVERGED = 4096  # x epsilon x size: beyond this Newton's method is not trusted to have converged
 FLAT = 64  # x epsilon: slip this close to a direction with k = 0 is past it
-OVERSHOOT = 1  # x sqrt(epsilon), relative: lands just past k = 0, so that the next step starts beyond it
 TRUST = 1e-4  # largest relative size of the last terms kept, when the tolerance would allow more
-WORK = 1  # x tolerance: last term admitted of the work, whose derivative is that of the series cut off there
-SLOWEST = 1e-3  # rate of the clock per rate of impulse, where slip hardly changes
+SLOWEST = 1e-3  # rate of the clock per rate of impulse, where slip hardly changes: keeps mu = 0, d = 0 finite
 NOISE = 8  # x epsilon x the sum of its terms: slip below this is round-off
-SENSITIVE = 0.1  # of the tolerance of a value is what a derivative may be off
-PUSH = 1  # of the tolerance: push admitted on such a line; a stiff lane has this much noise
-STRAIGHT = 0.1  # of the tolerance: error admitted for going on along a straight line
-CHANGES, RESTS, STRAIGHTENS = 1, 2, 4  # what may happen at the end of a step
+SENSITIVE = 0.1  # weight of errors of a derivative: they may be 1/0.1 times those of a value
+STRAIGHT = 0.1  # of the tolerance: error admitted for a straight line (of its push all: a stiff lane has such noise)
+CHANGES, RESTS, STRAIGHTENS = (
+    1,
+    2,
+    4,
+)  # what may happen at the end of a step: bits of one number, one result of a kernel
 FAINT = 0.5  # of the tolerance: slip that ends within this impulse has no way left to matter
 
 
@@ -71,8 +84,8 @@ class Slide(NamedTuple):
     resting: Flag  # nothing left to step through
     straight: Flag  # resting, with a straight way to zero slip still to go
     bound: Scalar  # the next step goes no further (inf: no bound)
-    taken: Whole  # steps taken
-    bounds: Scalar  # steps spent on finding that bound; after one, k keeps its sign; after two, v too
+    taken: Whole  # steps taken by the batch: tells the compiler of `own_kernel` nothing
+    waited: Scalar  # steps spent on finding that bound; after one, k keeps its sign; after two, v too
     memory: Scalar  # share of a change of slip, across it, before the impact that is still there
     line_start: Scalar  # normal impulse at which slip crossed the mark of its lane; nan before
 
@@ -96,7 +109,7 @@ class Lane(NamedTuple):
 
 
 def lane_of(plane: Plane, x0: Scalar, y0: Scalar, v0: Scalar, e: Scalar, line_tolerance: float) -> Lane:
-    rate = plane.mu * (plane.bxx + plane.byy) + norm(plane.dx, plane.dy)
+    rate = largest_rate(plane)
     r = norm(x0, y0)
     sx, sy = jnp.where(r > 0, divide(x0, r), 1), divide(y0, r)
     ex, ey = destination(plane, sx, sy)
@@ -109,10 +122,14 @@ def lane_of(plane: Plane, x0: Scalar, y0: Scalar, v0: Scalar, e: Scalar, line_to
 
 def velocity(lane: Lane, state: Slide) -> tuple[Scalar, Scalar, Scalar]:
     """Sliding and normal velocity: the one before plus inverse inertia x impulse."""
-    plane, p = lane.plane, state.books.impulse
-    x = lane.x0 + plane.dx * p + plane.bxx * state.ix + plane.bxy * state.iy
-    y = lane.y0 + plane.dy * p + plane.bxy * state.ix + plane.byy * state.iy
-    v = lane.v0 + plane.w * p + plane.dx * state.ix + plane.dy * state.iy
+    return velocity_at(lane, state.ix, state.iy, state.books.impulse)
+
+
+def velocity_at(lane: Lane, ix: Scalar, iy: Scalar, p: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    plane = lane.plane
+    x = lane.x0 + plane.dx * p + plane.bxx * ix + plane.bxy * iy
+    y = lane.y0 + plane.dy * p + plane.bxy * ix + plane.byy * iy
+    v = lane.v0 + plane.w * p + plane.dx * ix + plane.dy * iy
     return x, y, v
 
 
@@ -129,7 +146,7 @@ def start(lane: Lane) -> Slide:
         straight=jnp.zeros_like(at_zero),
         bound=jnp.full_like(zero, jnp.inf),
         taken=jnp.zeros((), jnp.int32),
-        bounds=zero,
+        waited=zero,
         memory=jnp.ones_like(zero),
         line_start=jnp.where(at_zero | (lane.sense != 0), jnp.nan, zero),
     )
@@ -152,12 +169,12 @@ def step(lane: Lane, state: Slide, rule: StopRule, accuracy: Accuracy, go: Flag)
     )
     arrive = lambda lane, after, waits: _arrive(lane, after, waits, rule, accuracy)  # noqa: E731
     code, extra, extra_work = own_kernel(go, arrive, lane, after, length < 0)
-    return _settle(after, length, code, extra, extra_work), length
+    return _settle(after, length, code, extra, extra_work), jnp.maximum(length, 0)
 
 
 def _remembered(lane: Lane, state: Slide, length: Scalar) -> Scalar:
     """What a step leaves of a change of slip across it: exp(-mu t.Bt tau), or a little more."""
-    x, y, _ = velocity(lane, state)
+    x, y, _ = _moving(lane, state)
     r = norm(x, y)
     tBt = slopes(lane.plane, divide(x, r), divide(y, r))[2]
     a = lane.plane.mu * tBt * _unit(lane, state, x, y) * length
@@ -166,10 +183,15 @@ def _remembered(lane: Lane, state: Slide, length: Scalar) -> Scalar:
 
 def series_at(lane: Lane, state: Slide, order: int) -> tuple[Series, Scalar]:
     """Series where the lane is, in a clock of its own rate; a resting lane gets a harmless one."""
-    x, y, v = velocity(lane, state)
-    x, y = jnp.where(state.resting, 1, x), jnp.where(state.resting, 0, y)
+    x, y, v = _moving(lane, state)
     unit = _unit(lane, state, x, y)
     return expand(lane.plane, x, y, v, unit, order), unit
+
+
+def _moving(lane: Lane, state: Slide) -> tuple[Scalar, Scalar, Scalar]:
+    """`velocity`, with a harmless slip where a lane rests."""
+    x, y, v = velocity(lane, state)
+    return jnp.where(state.resting, 1, x), jnp.where(state.resting, 0, y), v
 
 
 def _unit(lane: Lane, state: Slide, x: Scalar, y: Scalar) -> Scalar:
@@ -193,14 +215,14 @@ def _measure(lane: Lane, state: Slide, rule: StopRule, accuracy: Accuracy) -> Sc
     S[0] = rule.current(books, V[0]) - target
 
     turning = jnp.sign(X[0] * Y[1] - Y[0] * X[1])
-    k = plane.w - plane.mu * (plane.dx * X[0] + plane.dy * Y[0]) / R[0]
+    k = normal_rate(plane, X[0] / R[0], Y[0] / R[0])
     tx, ty = _next_flat(plane, turning, k < 0)
     close = jnp.abs(tx * Y[0] - ty * X[0]) <= FLAT * jnp.finfo(k.dtype).eps * R[0]
     tx, ty = _next_flat(plane, turning, (k < 0) ^ close)
     G = [turning * (tx * b - ty * a) for a, b in zip(X, Y, strict=True)]
-    flat = (state.bounds < 1) & (G[0] < 0) & (horner(G, reach) > 0)
+    flat = (state.waited < 1) & (G[0] < 0) & (horner(G, reach) > 0)
     flat &= plane.mu * norm(plane.dx, plane.dy) > plane.w
-    fall = (state.bounds < 2) & ~books.compressing & (horner(V, reach) < 0) & ~flat
+    fall = (state.waited < 2) & ~books.compressing & (horner(V, reach) < 0) & ~flat
 
     bounding = flat | fall
     E = [jnp.where(books.compressing, v, s) for v, s in zip(V, S, strict=True)]  # rises to 0: end of phase
@@ -215,7 +237,7 @@ def _measure(lane: Lane, state: Slide, rule: StopRule, accuracy: Accuracy) -> Sc
     guess = jnp.where(bounding, 0.5 * reach, ratio / jnp.maximum(1 + 0.5 * R[1] / R[0] * ratio, 0.1))
     tolerance = CONVERGED * jnp.finfo(R[0].dtype).eps * scale
     root = root_in(F, reach, guess, tolerance, NEWTON_STEPS)
-    root = jnp.where(flat, root * (1 + OVERSHOOT * jnp.finfo(root.dtype).eps ** 0.5), root)
+    root = jnp.where(flat, root * (1 + jnp.finfo(root.dtype).eps ** 0.5), root)  # the next step starts just past it
     ends = horner(E, jnp.where(bounding, root, reach)) >= 0
     hides = ends | (flat & ~books.compressing & (horner(V, root) < 0))
     length = jnp.where(bounding, jnp.where(hides, -root, root), jnp.where(ends, root, reach))
@@ -227,7 +249,7 @@ def _trusted(lane: Lane, state: Slide, series: Series, work: list[Scalar], unit:
     per_step = accuracy.tolerance * _reference(state) / (unit * jnp.maximum(1, lane.plane.mu))
     admitted = jnp.minimum(TRUST * series.R[0], per_step)
     energy = _reference(state) * jnp.maximum(1, jnp.abs(series.V[0]))
-    reach = root_estimate(divide(WORK * accuracy.tolerance * energy, jnp.abs(work[-1]), 1e30), accuracy.order)
+    reach = root_estimate(divide(accuracy.tolerance * energy, jnp.abs(work[-1]), 1e30), accuracy.order)
     for n in (accuracy.order - 1, accuracy.order):
         size = jnp.sqrt(series.X[n] ** 2 + series.Y[n] ** 2 + series.R[n] ** 2)
         reach = jnp.minimum(reach, root_estimate(divide(admitted, size, 1e30), n))
@@ -289,7 +311,7 @@ def _arrive(lane: Lane, after: Slide, waits: Flag, rule: StopRule, accuracy: Acc
     x, y, v = velocity(lane, after)
     r = jnp.where(after.resting, 1, norm(x, y))
     sx, sy = divide(x, r), divide(y, r)
-    k = plane.w - plane.mu * (plane.dx * sx + plane.dy * sy)
+    k = normal_rate(plane, sx, sy)
     live = ~after.resting & ~waits
 
     near = LANDED * eps * (1 + plane.w * books.impulse)
@@ -309,8 +331,8 @@ def _arrive(lane: Lane, after: Slide, waits: Flag, rule: StopRule, accuracy: Acc
     undisturbed = r < -g * jnp.minimum(to_rest, to_stop)
     bend, push, late = line_errors(plane, sx, sy, r, size, SENSITIVE * after.memory)
     admitted = STRAIGHT * accuracy.tolerance
-    line = (push <= PUSH * accuracy.tolerance) | (undisturbed & (late <= admitted * jnp.maximum(1, jnp.abs(v))))
-    straight = live & (bend <= admitted) & line & ~(compressed | stop | falls)
+    line = (push <= accuracy.tolerance) | (undisturbed & (late <= admitted * jnp.maximum(1, jnp.abs(v))))
+    straight = live & (bend <= admitted) & line & ~(compressed | stop | falls | faint)
 
     changes = live & ((compressed & ~last) | falls)
     rests = live & (stop | last | straight | faint)
@@ -328,5 +350,5 @@ def _settle(after: Slide, length: Scalar, code: Whole, extra: Scalar, work: Scal
         straight=after.straight | (code & STRAIGHTENS > 0),
         bound=jnp.where(waits, -length, jnp.inf),
         taken=after.taken + 1,
-        bounds=jnp.where(waits, after.bounds + 1, 0),
+        waited=jnp.where(waits, after.waited + 1, 0),
     )

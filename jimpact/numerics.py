@@ -17,7 +17,6 @@ __all__ = [
     "anywhere",
     "divide",
     "horner",
-    "horner_slope",
     "norm",
     "own_kernel",
     "pair",
@@ -87,7 +86,7 @@ def root_in(c: Sequence[Scalar], end: Scalar, guess: Scalar, tolerance: Scalar, 
 
 
 def root_estimate(a: Scalar, n: int) -> Scalar:
-    """a ** (1/n) for a >= 0 to about three digits, clipped to [1e-30, 1e30] before the root.
+    """a ** (1/n) for a >= 0 to five digits, clipped to [1e-30, 1e30] before the root.
 
     Computed in float32, where exp and log are several times cheaper. Not to be differentiated.
     """

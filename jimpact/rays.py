@@ -19,17 +19,21 @@ g > 0. There are 2 to 4, and exactly one centrifugal one iff |B^-1 d| > mu (Jia 
 from typing import NamedTuple
 
 import jax.numpy as jnp
+from jax import lax
 from jax.lax import stop_gradient
 
 from jimpact.numerics import divide, norm, sqrt
 from jimpact.types import Array, ArrayLike, Flag, Float, Matrix3, Scalar
 
 __all__ = [
+    "LARGEST_TURN",
     "Plane",
     "destination",
     "diverging_ray",
     "invariant_directions",
+    "largest_rate",
     "line_errors",
+    "normal_rate",
     "plane_of",
     "rates",
     "slopes",
@@ -38,7 +42,9 @@ __all__ = [
     "turn_ahead",
 ]
 
+ROUND = 8  # x epsilon x size: a rate below this is round-off
 SECULAR_STEPS = 8  # Newton on 1/|q| - 1 is monotone and nearly linear: 6 reach round-off in 1e6 random cases
+LARGEST_TURN = 0.1  # rad: a line further ahead is not foreseen to first order
 BISECTIONS = 64  # halves an interval of pi/2 to below float64 round-off
 
 
@@ -67,6 +73,16 @@ def rates(plane: Plane, sx: Scalar, sy: Scalar) -> tuple[Scalar, Scalar]:
     return sx * fx + sy * fy, sx * fy - sy * fx
 
 
+def normal_rate(plane: Plane, sx: Scalar, sy: Scalar) -> Scalar:
+    """k = dv/dp, change of the normal velocity per normal impulse, while slip is along the unit vector s."""
+    return plane.w - plane.mu * (plane.dx * sx + plane.dy * sy)
+
+
+def largest_rate(plane: Plane) -> Scalar:
+    """A bound of g and h over all directions."""
+    return norm(plane.dx, plane.dy) + plane.mu * (plane.bxx + plane.byy)
+
+
 def slopes(plane: Plane, sx: Scalar, sy: Scalar) -> tuple[Scalar, Scalar, Scalar, Scalar]:
     """dg/dangle, dh/dangle, t.B t and t.B s; dh/dangle + g = -mu t.B t for every direction."""
     sBs = plane.bxx * sx * sx + 2 * plane.bxy * sx * sy + plane.byy * sy * sy
@@ -83,9 +99,8 @@ def turn_ahead(plane: Plane, sx: Scalar, sy: Scalar) -> Scalar:
     A turning rate that is round-off counts as none: where every direction is invariant, the angle is 0.
     """
     h, dh = rates(plane, sx, sy)[1], slopes(plane, sx, sy)[1]
-    size = norm(plane.dx, plane.dy) + plane.mu * (plane.bxx + plane.byy)
-    straight = jnp.abs(h) <= 8 * jnp.finfo(h.dtype).eps * size
-    flat = jnp.abs(dh) <= 8 * jnp.finfo(h.dtype).eps * size
+    none = ROUND * jnp.finfo(h.dtype).eps * largest_rate(plane)
+    straight, flat = jnp.abs(h) <= none, jnp.abs(dh) <= none
     return jnp.where(flat, jnp.where(straight, 0, 1), -h / jnp.where(flat, 1, dh))
 
 
@@ -99,10 +114,13 @@ def line_errors(
     `late` (in the work) if none comes before slip is zero. Each is also that of a `change` of the slip across s.
     """
     g, h = rates(plane, sx, sy)
-    _, dh, tBt, _ = slopes(plane, sx, sy)
-    size = norm(plane.dx, plane.dy) + plane.mu * (plane.bxx + plane.byy)
-    ahead, falls = dh < 0, g < 0
-    turn, length = jnp.abs(h) / jnp.where(ahead, -dh, 1), jnp.where(falls, r / jnp.where(falls, -g, 1), impulse)
+    dg, dh, tBt, _ = slopes(plane, sx, sy)
+    size = largest_rate(plane)
+    ahead = (dh < 0) & (jnp.abs(h) <= LARGEST_TURN * -dh)
+    turn = jnp.abs(h) / jnp.where(ahead, -dh, 1)
+    g = jnp.maximum(g, g - dg * h / jnp.where(ahead, dh, 1))  # here, and along the line
+    falls = g < 0
+    length = jnp.where(falls, r / jnp.where(falls, -g, 1), impulse)
     across = jnp.maximum(turn * r, change)
     bend = turn * across / r * (1 + size / jnp.where(ahead, -dh, 1)) * jnp.maximum(plane.mu, 1)
     bend = jnp.where(ahead, bend * jnp.minimum(length / impulse, 1), jnp.inf)
@@ -163,7 +181,11 @@ def invariant_directions(
     m > (d1^2/3 + d2^2/3)^3/2, one on each side of tan = cbrt(d2/d1): every bracket is known beforehand.
     """
     W, mu = jnp.asarray(inverse_inertia), jnp.asarray(friction)
-    plane = plane_of(W, jnp.broadcast_to(mu.astype(W.dtype), W.shape[:-2]))
+    try:
+        batch = jnp.broadcast_shapes(W.shape[:-2], mu.shape)
+    except ValueError:
+        raise ValueError(f"friction has shape {mu.shape}; pass one that broadcasts with {W.shape[:-2]}") from None
+    plane = plane_of(jnp.broadcast_to(W, (*batch, 3, 3)), jnp.broadcast_to(mu.astype(W.dtype), batch))
     roots, everywhere = _roots(plane)
     vectors, growth = [], []
     for x, y, there in roots:
@@ -177,8 +199,8 @@ def invariant_directions(
 def destination(plane: Plane, sx: Scalar, sy: Scalar) -> tuple[Scalar, Scalar]:
     """The invariant direction that slip along s turns to, if it lasts; s itself where it does not turn."""
     plane, sx, sy = stop_gradient((plane, sx, sy))
-    h, size = rates(plane, sx, sy)[1], norm(plane.dx, plane.dy) + plane.mu * (plane.bxx + plane.byy)
-    turning = jnp.where(jnp.abs(h) <= 8 * jnp.finfo(h.dtype).eps * size, 0, jnp.sign(h))
+    h = rates(plane, sx, sy)[1]
+    turning = jnp.where(jnp.abs(h) <= ROUND * jnp.finfo(h.dtype).eps * largest_rate(plane), 0, jnp.sign(h))
     ex, ey, nearest = sx, sy, jnp.where(turning == 0, 0.0, jnp.inf)
     for x, y, there in _roots(plane)[0]:
         ahead = turning * jnp.arctan2(sx * y - sy * x, sx * x + sy * y) % (2 * jnp.pi)
@@ -199,11 +221,13 @@ def _roots(plane: Plane) -> tuple[list[tuple[Scalar, Scalar, Flag]], Flag]:
     m = mu * norm(frozen.bxx - frozen.byy, 2 * frozen.bxy)
 
     def bisect(low: Scalar, high: Scalar, falling: bool) -> Scalar:
-        for _ in range(BISECTIONS):
-            a = 0.5 * (low + high)
+        def halve(_: int, ends: tuple[Scalar, Scalar]) -> tuple[Scalar, Scalar]:
+            a = 0.5 * (ends[0] + ends[1])
             f = d2 * jnp.cos(a) - d1 * jnp.sin(a) + m * jnp.sin(a) * jnp.cos(a)
             below = (f > 0) if falling else (f < 0)
-            low, high = jnp.where(below, a, low), jnp.where(below, high, a)
+            return jnp.where(below, a, ends[0]), jnp.where(below, ends[1], a)
+
+        low, high = lax.fori_loop(0, BISECTIONS, halve, (low, high))
         return 0.5 * (low + high)
 
     zero, right = jnp.zeros_like(m), jnp.full_like(m, jnp.pi / 2)
@@ -216,7 +240,7 @@ def _roots(plane: Plane) -> tuple[list[tuple[Scalar, Scalar, Flag]], Flag]:
         bisect(middle, 4 * right, False),
     ]
     four = m > (jnp.cbrt(d1 * d1) + jnp.cbrt(d2 * d2)) ** 1.5
-    everywhere = (m == 0) & (d1 == 0) & (d2 == 0)
+    everywhere = m + d1 + d2 <= ROUND * jnp.finfo(m.dtype).eps * (mu * (frozen.bxx + frozen.byy) + frozen.w)
     found = [~everywhere, ~everywhere, four, four]
     roots = []
     for angle, there in zip(angles, found, strict=True):

@@ -16,7 +16,7 @@ from jimpact.types import Flag, Scalar, Whole
 
 __all__ = ["Steps", "recorded", "slide"]
 
-CROWD = 4096  # lanes: in smaller batches those that still move are not gathered
+CROWD = 4096  # lanes: in smaller batches gathering costs more than it saves
 GATHERED = 16  # one lane in so many has room among the gathered
 
 
@@ -38,7 +38,7 @@ def slide(lane: Lane, rule: StopRule, accuracy: Accuracy) -> Slide:
         return _rounds(lane, state, rule, accuracy, accuracy.rounds, jnp.asarray(True))
     state = _round(lane, state, rule, accuracy, accuracy.steps)
     crowded = anywhere((~state.resting).sum() > _room(lane))
-    state = _gathered(lane, state, rule, accuracy, more)
+    state = _gathered(lane, state, rule, accuracy, more, crowded)
     return _rounds(lane, state, rule, accuracy, more, crowded)
 
 
@@ -47,7 +47,7 @@ def recorded(lane: Lane, rule: StopRule, accuracy: Accuracy) -> Steps:
 
     def one(state: Slide, index: Whole) -> tuple[Slide, Steps]:
         after, length = step(lane, state, rule, accuracy, index >= 0)
-        return after, Steps(state, jnp.maximum(length, 0))
+        return after, Steps(state, length)
 
     return lax.scan(one, start(lane), jnp.arange(accuracy.steps * accuracy.rounds))[1]
 
@@ -78,13 +78,13 @@ def _room(lane: Lane) -> int:
     return -(-lane.v0.size // GATHERED)
 
 
-def _gathered(lane: Lane, state: Slide, rule: StopRule, accuracy: Accuracy, times: int) -> Slide:
-    """So many rounds for the first lanes that still move."""
+def _gathered(lane: Lane, state: Slide, rule: StopRule, accuracy: Accuracy, times: int, crowded: Flag) -> Slide:
+    """So many rounds for the lanes that still move, unless they are a crowd."""
     size = lane.v0.size
     (which,) = jnp.nonzero(~state.resting.ravel(), size=_room(lane), fill_value=size)
     few = lambda a: a.ravel().at[which].get(mode="clip") if a.ndim == lane.v0.ndim else a  # noqa: E731
     some, there = jax.tree.map(few, (lane, state)), which < size
-    few_lanes, few_states = some[0], some[1]._replace(resting=some[1].resting | ~there)
+    few_lanes, few_states = some[0], some[1]._replace(resting=some[1].resting | ~there | crowded)
     moved = _round(few_lanes, few_states, rule, accuracy, times * accuracy.steps)
 
     def back(all_: Scalar, these: Scalar) -> Scalar:

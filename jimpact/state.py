@@ -19,14 +19,14 @@ class Outcome(IntEnum):
     OK = 0
     SEPARATING = 1  # not approaching: zero impulse, velocity unchanged
     INVALID = 2  # input not usable: nan, W not symmetric positive definite, a coefficient out of range
-    UNFINISHED = 3  # the steps did not suffice; the impulse is an estimate
+    UNFINISHED = 3  # not accurate: the steps did not suffice, or the result is not plausible; an estimate
 
 
 ADVICE = {
     Outcome.SEPARATING: "normal velocity >= 0, nothing to collide",
     Outcome.INVALID: "input not usable: nan, inverse inertia not symmetric positive definite, friction < 0, "
     "static friction below friction, or restitution outside [0, 1]",
-    Outcome.UNFINISHED: 'the solver ran out of steps; pass accuracy="high"',
+    Outcome.UNFINISHED: 'not accurate to the tolerance; pass accuracy="high"',
 }
 
 
@@ -43,7 +43,7 @@ class ImpactInfo(NamedTuple):
     friction_work: Scalar
     kinetic_energy_change: Scalar
     compression_end: Scalar  # where the first compression ended
-    recompression_start: Scalar  # where a second compression began and ended, if there was one
+    recompression_start: Scalar  # where the last further compression began and ended, if there was one
     recompression_end: Scalar
     slip_end: Scalar  # where slip first reached zero
     line_start: Scalar  # where the direction of slip became invariant, to within `line_tolerance`

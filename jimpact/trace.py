@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Float
 
-from jimpact.hodograph import series_at
+from jimpact.hodograph import series_at, velocity_at
 from jimpact.impact import prepare
 from jimpact.laws.hodograph_law import Solution
 from jimpact.numerics import divide, horner, own_kernel, root_in
@@ -74,10 +74,7 @@ def trace(
     )(p)
 
     lane = jax.tree.map(lambda a: a[..., None], case.solution.lane)
-    plane = lane.plane
-    x = lane.x0 + plane.dx * p + plane.bxx * ix + plane.bxy * iy
-    y = lane.y0 + plane.dy * p + plane.bxy * ix + plane.byy * iy
-    v = lane.v0 + plane.w * p + plane.dx * ix + plane.dy * iy
+    x, y, v = velocity_at(lane, ix, iy, p)
 
     def shown(a: Array, unit: Scalar) -> Array:
         extra = (1,) * (a.ndim - unit.ndim)
@@ -112,7 +109,9 @@ def _at(solution: Solution, steps: Steps, p: Scalar, order: int) -> tuple[Scalar
     at, length = jax.tree.map(pick, steps.before), pick(steps.length)
     series, unit = series_at(lane, at, order)
     rising = [at.books.impulse - p, *series.P[1:]]
-    t = root_in(rising, length, divide(p - at.books.impulse, series.R[0] * unit), 1e-12 * p, NEWTON_STEPS)
+    t = root_in(
+        rising, length, divide(p - at.books.impulse, series.R[0] * unit), 16 * jnp.finfo(p.dtype).eps * p, NEWTON_STEPS
+    )
     t = jnp.where(horner(rising, length) > 0, t, length)  # at the end of a step up to round-off
     booked = at.books.compression_work + at.books.restitution_work
     inside = (
@@ -121,11 +120,10 @@ def _at(solution: Solution, steps: Steps, p: Scalar, order: int) -> tuple[Scalar
         booked + work_done(series.V, series.P, t),
     )
 
-    speed = lambda p, ix, iy: lane.v0 + lane.plane.w * p + lane.plane.dx * ix + lane.plane.dy * iy  # noqa: E731
     p1, ix1, iy1 = last.books.impulse, end.line_ix, end.line_iy
     p2 = jnp.where(end.reaches_zero, end.zero_at, end.books.impulse)
     ix2, iy2 = jnp.where(end.reaches_zero, end.zero_ix, end.ix), jnp.where(end.reaches_zero, end.zero_iy, end.iy)
-    v1, v2 = speed(p1, ix1, iy1), speed(p2, ix2, iy2)
+    v1, v2 = velocity_at(lane, ix1, iy1, p1)[2], velocity_at(lane, ix2, iy2, p2)[2]
     done = last.books.compression_work + last.books.restitution_work
     corner = (ix1, iy1, done, p1, v1), (ix2, iy2, done + 0.5 * (v1 + v2) * (p2 - p1), p2, v2)
     final = (end.ix, end.iy, end.books.compression_work + end.books.restitution_work, end.books.impulse, end.v)

@@ -5,10 +5,9 @@
 
 from jaxtyping import Array, ArrayLike, Bool, Complex, Float, Int
 
-__all__ = ["Array", "ArrayLike", "Flag", "Matrix3", "Pair", "Scalar", "Vector2", "Vector3", "Whole"]
+__all__ = ["Array", "ArrayLike", "Flag", "Matrix3", "Pair", "Scalar", "Vector3", "Whole"]
 
 Scalar = Float[Array, "..."]
-Vector2 = Float[Array, "... 2"]
 Vector3 = Float[Array, "... 3"]
 Matrix3 = Float[Array, "... 3 3"]
 Flag = Bool[Array, "..."]

@@ -235,3 +235,17 @@ def test_static_friction_decides_only_whether_rest_persists(law):
     a, b = cases.solve(base, law), cases.solve(more, law)
     assert cases.relative_error(b.impulse[0], a.impulse[0]) <= CLOSED
     assert np.abs(b.velocity[2, :2]).max() <= CLOSED < np.abs(b.velocity[1, :2]).max(), law
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@LAWS
+def test_slip_whose_square_underflows_is_no_slip(law, dtype):
+    """Every power of ten down to the smallest number, against exactly none, in stick and along the diverging ray."""
+    least = -320 if dtype is np.float64 else -44
+    tiny = [float(f"1e{exponent}") for exponent in range(least, -33 if dtype is np.float64 else -14, 2)]
+    for friction in (0.8, 0.25):
+        slips = cases.join(*(cases.make(cases.JIA_WANG_W, [x, -x, -0.5], friction, 0.5) for x in tiny))
+        none = cases.solve(cases.make(cases.JIA_WANG_W, [0, 0, -0.5], friction, 0.5), law, dtype).impulse
+        impulse = cases.solve(slips, law, dtype).impulse
+        error = np.abs(impulse - none).max(-1) / np.linalg.norm(none)
+        cases.check(~(error <= 16 * np.finfo(dtype).eps), law, slips, f"impulse at friction {friction}", error)

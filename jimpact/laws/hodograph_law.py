@@ -60,8 +60,10 @@ def follow(
     speed = stop_gradient(jnp.abs(velocity_before[..., 2]))
     inverse_mass = stop_gradient(inverse_inertia[..., 2, 2])
     plane = plane_of(inverse_inertia / inverse_mass[..., None, None], friction)
-    v = velocity_before / speed[..., None]
-    lane = lane_of(plane, v[..., 0], v[..., 1], v[..., 2], restitution, line_tolerance)
+    x, y, v = (velocity_before[..., i] / speed for i in range(3))
+    tiny = jnp.maximum(jnp.abs(x), jnp.abs(y)) < jnp.finfo(v.dtype).eps ** 2  # its square would underflow: no slip
+    x, y = (jnp.where(tiny, a - stop_gradient(a), a) for a in (x, y))
+    lane = lane_of(plane, x, y, v, restitution, line_tolerance)
     last = slide(lane, rule, accuracy)
     finish = lambda lane, last, static: close(lane, last, static, rule)  # noqa: E731
     end = own_kernel(last.taken >= 0, finish, lane, last, static_friction)
