@@ -65,24 +65,9 @@ def follow(
         raise ValueError("pass one impact: velocity of shape (3,), inverse_inertia of shape (3, 3)")
     if not np.isfinite(path.impulse).all():
         raise ValueError("nothing to draw: the input is not valid, or the bodies do not approach (velocity[2] >= 0)")
-    W, v = (np.asarray(a, float) for a in (inverse_inertia, velocity))
     found = in_order(*(getattr(path.events, name) for name, _ in EVENTS))
     events = (*((letter, at) for at, letter in found), ("r", float(path.events.end)))
-    track = Track(path.normal_impulse, path.sliding_velocity, path.normal_velocity, path.impulse, path.work, events)
-    return _with_corner(track, W, v, float(path.events.slip_end))
-
-
-def _with_corner(t: Track, W: np.ndarray, v: np.ndarray, p: float) -> Track:
-    """Add the point of zero slip, a corner of the path between two samples: there B I_t = -(v_t + d p)."""
-    if not 0 < p < t.normal_impulse[-1] or p in t.normal_impulse:
-        return t
-    i = int(np.searchsorted(t.normal_impulse, p))
-    impulse = np.array([*np.linalg.solve(W[:2, :2], -(v[:2] + W[:2, 2] * p)), p])
-    vn = v[2] + W[2] @ impulse
-    work = t.work[i - 1] + 0.5 * (t.normal_velocity[i - 1] + vn) * (p - t.normal_impulse[i - 1])
-    point = (p, np.zeros(2), vn, impulse, work)
-    p_, slip, v_, impulses, works = (np.insert(a, i, x, axis=0) for a, x in zip(t[:5], point, strict=True))
-    return Track(p_, slip, v_, impulses, works, t.events)
+    return Track(path.normal_impulse, path.sliding_velocity, path.normal_velocity, path.impulse, path.work, events)
 
 
 def hodograph(

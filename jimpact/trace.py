@@ -20,6 +20,7 @@ from jimpact.types import Array, ArrayLike, Scalar
 
 __all__ = ["Events", "Path", "trace"]
 
+ROOMY = 20  # samples: with fewer, the events are not among them
 NEWTON_STEPS = 12  # the clock of a given normal impulse, from a linear guess
 
 
@@ -35,7 +36,7 @@ class Events(NamedTuple):
 
 
 class Path(NamedTuple):
-    """Samples along an impact, evenly spaced in normal impulse from 0 to its end."""
+    """Samples along an impact in the order of normal impulse: start, end and events, the others evenly spaced."""
 
     normal_impulse: Float[Array, "... samples"]
     sliding_velocity: Float[Array, "... samples 2"]
@@ -64,9 +65,9 @@ def trace(
     if not isinstance(samples, int) or samples < 2:
         raise ValueError(f"samples={samples!r}; pass a whole number of at least 2")
     case = prepare(inverse_inertia, velocity, friction, restitution, static_friction, law, accuracy, line_tolerance)
-    end, units = case.solution.end, case.solution.units
-    fraction = jnp.linspace(0, 1, samples, dtype=end.v.dtype)
-    p = end.books.impulse[..., None] * fraction
+    units = case.solution.units
+    events = _events(case.solution)
+    p = _spaced(events, samples)
     steps = recorded(case.solution.lane, case.rule, case.level)
     sample = lambda solution, steps, q: _at(solution, steps, q, case.level.order)  # noqa: E731
     ix, iy, work = jax.vmap(
@@ -75,21 +76,15 @@ def trace(
 
     lane = jax.tree.map(lambda a: a[..., None], case.solution.lane)
     x, y, v = velocity_at(lane, ix, iy, p)
+    zero_at, stick = events.slip_end[..., None], case.solution.end.stick[..., None]
+    still = (p == zero_at) | ((p > zero_at) & stick)
+    x, y = jnp.where(still, 0, x), jnp.where(still, 0, y)
 
     def shown(a: Array, unit: Scalar) -> Array:
         extra = (1,) * (a.ndim - unit.ndim)
         unit, there = unit.reshape(unit.shape + extra), case.approaching.reshape(unit.shape + extra)
         return jnp.where(there, a * unit, jnp.nan)
 
-    again = end.books.compressions > 1
-    events = Events(
-        end.books.first_end,
-        jnp.where(again, end.books.last_start, jnp.nan),
-        jnp.where(again, end.books.last_end, jnp.nan),
-        jnp.where(end.reaches_zero, end.zero_at, jnp.nan),
-        case.solution.line_start,
-        end.books.impulse,
-    )
     return Path(
         shown(p, units.impulse),
         shown(jnp.stack([x, y], -1), units.velocity),
@@ -98,6 +93,31 @@ def trace(
         shown(work, units.work),
         Events(*(shown(a, units.impulse) for a in events)),
     )
+
+
+def _events(solution: Solution) -> Events:
+    """Events in scaled units."""
+    end, nan = solution.end, jnp.nan
+    again = end.books.compressions > 1
+    return Events(
+        compression_end=end.books.first_end,
+        recompression_start=jnp.where(again, end.books.last_start, nan),
+        recompression_end=jnp.where(again, end.books.last_end, nan),
+        slip_end=jnp.where(end.reaches_zero, end.zero_at, nan),
+        line_start=solution.line_start,
+        end=end.books.impulse,
+    )
+
+
+def _spaced(events: Events, samples: int) -> Float[Array, "... samples"]:
+    """Normal impulses from 0 to the end; if there is room for them, the events are among them."""
+    inner = jnp.stack(events[:-1], -1)
+    count = inner.shape[-1] if samples >= ROOMY else 0
+    even = jnp.linspace(0, 1, samples - count, dtype=inner.dtype)
+    spare = (jnp.arange(count) + 0.5).astype(inner.dtype) / len(events)
+    end = events.end[..., None]
+    inner = jnp.where(jnp.isnan(inner[..., :count]), end * spare, inner[..., :count])
+    return jnp.sort(jnp.concatenate([end * even, inner], -1), axis=-1)
 
 
 def _at(solution: Solution, steps: Steps, p: Scalar, order: int) -> tuple[Scalar, Scalar, Scalar]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import jimpact
+from jimpact.trace import Events
 
 ROUND = 1e-9  # round-off of a path read off the same steps
 TRAPEZOID = 1e-3  # of the work scale, with SAMPLES points
@@ -67,8 +68,21 @@ def test_final_work_is_the_sum_of_both_phases(path, impact):
 
 def test_friction_stays_in_the_cone_between_samples(path):
     change = np.diff(path.impulse, axis=1)
-    out = np.hypot(change[..., 0], change[..., 1]) / (BATCH.mu[:, None] * change[..., 2]) - 1
+    even = path.normal_impulse[:, -1:] / SAMPLES  # an event may be close to its neighbour
+    out = (np.hypot(change[..., 0], change[..., 1]) - BATCH.mu[:, None] * change[..., 2]) / (BATCH.mu[:, None] * even)
     cases.check(~(out.max(1) <= CONE), LAW, BATCH, "friction beyond the cone", out.max(1))
+
+
+@pytest.mark.parametrize("name", Events._fields)
+def test_events_are_among_the_samples(path, name):
+    at = getattr(path.events, name)
+    there = ~np.isnan(at)
+    assert there.any() and (path.normal_impulse == at[:, None]).any(1)[there].all()
+
+
+def test_few_samples_are_evenly_spaced():
+    few = jimpact.trace(np.eye(3), [0.3, 0.0, -1.0], 0.2, 0.5, samples=5)
+    np.testing.assert_allclose(np.diff(few.normal_impulse), few.normal_impulse[-1] / 4, rtol=1e-14)
 
 
 def test_compression_ends_where_normal_velocity_changes_sign(path):
@@ -103,8 +117,9 @@ def test_a_second_compression_is_seen(path):
     """The last lane is Baber's: normal velocity is negative between the two events, and only there."""
     events = path.events
     p, v = path.normal_impulse[-1], path.normal_velocity[-1]
-    inside = (p > events.recompression_start[-1]) & (p < events.recompression_end[-1])
-    assert inside.any() and (v[inside] < 0).all() and (v[~inside & (p > events.compression_end[-1])] > 0).all()
+    start, end = events.recompression_start[-1], events.recompression_end[-1]
+    inside, around = (p > start) & (p < end), (p > events.compression_end[-1]) & ((p < start) | (p > end))
+    assert inside.any() and (v[inside] < 0).all() and (v[around] > 0).all()
 
 
 def test_margins_of_permissible_impulses(impact):
