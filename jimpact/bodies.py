@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Float
 
-from jimpact.contact import Body, apply_impulse, relative_velocity
+from jimpact.contact import Body, apply_impulse, floating, relative_velocity
 from jimpact.impact import solve
 from jimpact.inertia import inverse_inertia
 from jimpact.state import Impact
@@ -36,7 +36,7 @@ def collide(
     `normal` is the unit normal from body b into body a. A lane whose impact could not be computed has nan
     velocities in the body that moves; the immovable body stays as it was.
     """
-    point, normal = jnp.asarray(point), jnp.asarray(normal)
+    point, normal = floating("point", point, (3,)), floating("normal", normal, (3,))
     W = inverse_inertia(body_a, body_b, point, normal)
     v = relative_velocity(body_a, body_b, point, normal)
     impact = solve(W, v, friction, restitution, **options)
@@ -45,9 +45,10 @@ def collide(
 
 
 def _kept(before: Body, after: Body) -> Body:
-    """An immovable body keeps its motion, also where the impulse is nan."""
-    still = jnp.isinf(jnp.asarray(before.mass))[..., None]
+    """What is immovable of a body keeps its motion, also where the impulse is nan."""
+    placed = jnp.isposinf(jnp.asarray(before.mass))[..., None]
+    held = jnp.isposinf(jnp.diagonal(jnp.asarray(before.inertia), axis1=-2, axis2=-1)).all(-1, keepdims=True)
     return after._replace(
-        velocity=jnp.where(still, jnp.asarray(before.velocity), after.velocity),
-        angular_velocity=jnp.where(still, jnp.asarray(before.angular_velocity), after.angular_velocity),
+        velocity=jnp.where(placed, jnp.asarray(before.velocity), after.velocity),
+        angular_velocity=jnp.where(held, jnp.asarray(before.angular_velocity), after.angular_velocity),
     )

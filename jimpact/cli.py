@@ -43,7 +43,7 @@ MODES = {  # Sun & Baruh's cases
     6: "starts without slip, slips",
 }
 LEDGER = ("compression_work", "restitution_work", "friction_work", "kinetic_energy_change")
-LETTERS = "c compression ends, d starts again, l slip direction invariant, s slip zero, r end"
+LETTERS = "c compression ends, d begins anew, l direction invariant, s slip zero, r end"
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 FIRST_ROWS = 5
 
@@ -68,6 +68,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(2, str(error))
     except ImpactError as error:
         return _fail(1, f"{args.scene}: {error}")
+    except BrokenPipeError:  # the reader of a pipe has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return _fail(130, "interrupted")
     except OSError as error:
         return _fail(2, f"{error.filename or args.scene}: cannot be written: {error.strerror or error}")
     finally:

@@ -19,11 +19,17 @@ import jax.numpy as jnp
 from jax import lax
 from jax.typing import DTypeLike
 
-from jimpact.numerics import divide, sqrt
 from jimpact.types import Array, ArrayLike, Flag, Matrix3, Scalar, Vector3
 
 __all__ = ["Body", "apply_impulse", "contact_frame", "immovable", "mobility", "relative_velocity"]
-__all__ += ["check_batch", "checked_contact", "floating", "symmetric_part", "transform"]  # shared with `inertia`
+__all__ += [
+    "axes_of",
+    "check_batch",
+    "checked_contact",
+    "floating",
+    "symmetric_part",
+    "transform",
+]  # shared with `inertia`
 
 
 class Body(NamedTuple):
@@ -61,14 +67,25 @@ def contact_frame(normal: Vector3) -> Matrix3:
     isotropic friction do not see the jump. A normal of another length is scaled to unit length; where it is zero
     the frame is nan, with zero derivative.
     """
-    normal = floating("normal", normal, (3,))
-    x, y, z = jnp.moveaxis(divide(normal, sqrt(jnp.sum(normal * normal, -1, keepdims=True)), jnp.nan), -1, 0)
+    frame, usable = axes_of(floating("normal", normal, (3,)))
+    return jnp.where(usable[..., None, None], frame, jnp.nan)
+
+
+def axes_of(normal: Vector3) -> tuple[Matrix3, Flag]:
+    """`contact_frame`, and where the normal has a direction; elsewhere a harmless frame."""
+    size = lax.stop_gradient(
+        jnp.max(jnp.abs(normal), -1, keepdims=True)
+    )  # squares of the rest neither vanish nor overflow
+    usable = (size > 0) & (size < jnp.inf)
+    upright = jnp.asarray([0, 0, 1], normal.dtype)
+    scaled = jnp.where(usable, normal / jnp.where(usable, size, 1), upright)
+    x, y, z = jnp.moveaxis(scaled / jnp.sqrt(jnp.sum(scaled * scaled, -1, keepdims=True)), -1, 0)
     s = jnp.where(z < 0, -1, 1).astype(z.dtype)
     a = -1 / (s + z)  # |s + z| >= 1
     b = x * y * a
     t1 = jnp.stack([1 + s * x * x * a, s * b, -s * x], -1)
     t2 = jnp.stack([b, s + y * y * a, -y], -1)
-    return jnp.stack([t1, t2, jnp.stack([x, y, z], -1)], -2)
+    return jnp.stack([t1, t2, jnp.stack([x, y, z], -1)], -2), usable[..., 0]
 
 
 def relative_velocity(body_a: Body, body_b: Body, point: Vector3, normal: Vector3) -> Vector3:
@@ -77,7 +94,9 @@ def relative_velocity(body_a: Body, body_b: Body, point: Vector3, normal: Vector
     `point` is the contact point in world axes (m), `normal` the unit normal in world axes from b into a.
     """
     a, b, point, normal = checked_contact(body_a, body_b, point, normal)
-    return transform(contact_frame(normal), _point_velocity(a, point) - _point_velocity(b, point))
+    frame, usable = axes_of(normal)
+    relative = transform(frame, _point_velocity(a, point) - _point_velocity(b, point))
+    return jnp.where(usable[..., None], relative, jnp.nan)
 
 
 def apply_impulse(body_a: Body, body_b: Body, point: Vector3, normal: Vector3, impulse: Vector3) -> tuple[Body, Body]:
@@ -87,7 +106,8 @@ def apply_impulse(body_a: Body, body_b: Body, point: Vector3, normal: Vector3, i
     take the common batch shape. What is immovable keeps its velocity exactly.
     """
     a, b, point, normal, impulse = checked_contact(body_a, body_b, point, normal, impulse=impulse)
-    world = transform(jnp.swapaxes(contact_frame(normal), -1, -2), impulse)
+    frame, usable = axes_of(normal)
+    world = jnp.where(usable[..., None], transform(jnp.swapaxes(frame, -1, -2), impulse), jnp.nan)
     return _pushed(a, point, world), _pushed(b, point, -world)
 
 
@@ -127,13 +147,15 @@ def floating(name: str, value: ArrayLike, tail: tuple[int, ...]) -> Array:
     """`value` as an array of floats whose last axes are `tail`, or a sentence that says what to pass."""
     try:
         array = jnp.asarray(value)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must be an array of floats, got {type(value).__name__}") from error
+        if jnp.issubdtype(array.dtype, jnp.integer) and isinstance(value, int | list | tuple) and value is not True:
+            array = jnp.asarray(float(value) if isinstance(value, int) else array, jnp.result_type(float))
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{name} is a {type(value).__name__}; pass an array of floats") from None
     if not jnp.issubdtype(array.dtype, jnp.floating):
-        raise TypeError(f"{name} must hold real floating-point numbers, got {array.dtype}; pass float32 or float64")
+        raise TypeError(f"{name} has dtype {array.dtype}; pass float32 or float64")
     if array.shape[array.ndim - min(array.ndim, len(tail)) :] != tail:
         wanted = ", ".join(["..."] + [str(size) for size in tail])
-        raise ValueError(f"{name} must have shape ({wanted}), got {array.shape}")
+        raise ValueError(f"{name} has shape {array.shape}; pass an array of shape ({wanted})")
     return array
 
 
@@ -143,7 +165,7 @@ def check_batch(**leading: tuple[int, ...]) -> None:
         jnp.broadcast_shapes(*leading.values())
     except ValueError as error:
         listed = ", ".join(f"{name} {shape}" for name, shape in leading.items() if shape)
-        raise ValueError(f"leading axes must broadcast together, got {listed}") from error
+        raise ValueError(f"leading axes do not broadcast ({listed}); pass some that match") from error
 
 
 def checked_contact(body_a: Body, body_b: Body, point: Vector3, normal: Vector3, **vectors: Vector3) -> tuple:

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from jimpact.contact import check_batch, floating
 from jimpact.state import Impact, Outcome
 from jimpact.types import Array, ArrayLike
 
@@ -36,11 +37,12 @@ def permissible(
     friction: Float[ArrayLike, "..."],
 ) -> Margins:
     """The four margins of an impulse: it loses energy, separates, pushes, and stays in the friction cone."""
-    W, v, I, mu = (jnp.asarray(a) for a in (inverse_inertia, velocity, impulse, friction))
-    for a, name, tail in ((W, "inverse_inertia", (3, 3)), (v, "velocity", (3,)), (I, "impulse", (3,))):
-        if a.shape[-len(tail) :] != tail:
-            wanted = "(..., " + ", ".join(map(str, tail)) + ")"
-            raise ValueError(f"{name} has shape {a.shape}; pass an array of shape {wanted}")
+    W = floating("inverse_inertia", inverse_inertia, (3, 3))
+    v, I = floating("velocity", velocity, (3,)), floating("impulse", impulse, (3,))
+    mu = floating("friction", friction, ())
+    leading = {"inverse_inertia": W.shape[:-2], "velocity": v.shape[:-1], "impulse": I.shape[:-1], "friction": mu.shape}
+    check_batch(**leading)
+    v, I = (jnp.broadcast_to(a, (*jnp.broadcast_shapes(*leading.values()), 3)) for a in (v, I))
     after = v + (W * I[..., None, :]).sum(-1)
     return Margins(
         dissipation=-0.5 * (I * (v + after)).sum(-1),

@@ -4,11 +4,13 @@ Shapes, dtypes and names are checked here, at once and with a sentence; bad valu
 lane's `Outcome` and never touch another lane, nor its derivative.
 """
 
+from numbers import Real
 from typing import NamedTuple, TypeVar
 
 import jax.numpy as jnp
 from jaxtyping import Float
 
+from jimpact.contact import check_batch, floating
 from jimpact.hodograph import Accuracy
 from jimpact.laws import LAWS
 from jimpact.laws.hodograph_law import Solution, follow, unfold
@@ -62,7 +64,7 @@ def solve(
         restitution: coefficient of restitution, in [0, 1].
         law: a name in `LAWS`.
         static_friction: coefficient of static friction, >= friction; the same as `friction` if None.
-        tangential_restitution: for the laws that have it; these three have not.
+        tangential_restitution: for laws that have it; stronge, poisson and newton have not.
         accuracy: "low", "standard" or "high": see docs/accuracy.md for the error each reaches.
         line_tolerance: angle (rad) within which a direction of slip counts as invariant in
             `info.line_start`; changes nothing else.
@@ -70,6 +72,7 @@ def solve(
     Returns:
         Impact: impulse on body a, velocity after, outcome, and info, each with the batch shape in front.
     """
+    _named(law, LAWS, "law")
     if tangential_restitution is not None:
         raise ValueError(f"tangential_restitution is not a parameter of law={law!r}; leave it out")
     case = prepare(inverse_inertia, velocity, friction, restitution, static_friction, law, accuracy, line_tolerance)
@@ -113,6 +116,8 @@ def prepare(
 ) -> Case:
     """Check the input, and follow the slip of every lane that is valid and approaching."""
     record = _named(law, LAWS, "law")
+    if isinstance(line_tolerance, bool) or not isinstance(line_tolerance, Real) or not 0 < line_tolerance < 1:
+        raise ValueError(f"line_tolerance={line_tolerance!r}; pass an angle in radians between 0 and 1")
     W, v, mu, e, static = _arrays(inverse_inertia, velocity, friction, restitution, static_friction)
     level = _named(accuracy, ACCURACIES[v.dtype.name], "accuracy")
     valid = _valid(W, v, mu, e, static)
@@ -121,7 +126,7 @@ def prepare(
     W_ = jnp.where(approaching[..., None, None], W, jnp.eye(3, dtype=W.dtype))
     v_ = jnp.where(approaching[..., None], v, jnp.asarray([0, 0, -1], v.dtype))
     mu_, e_, static_ = (jnp.where(approaching, a, 0.5) for a in (mu, e, static))
-    solution = follow(W_, v_, mu_, e_, static_, record.rule, level, line_tolerance)
+    solution = follow(W_, v_, mu_, e_, static_, record.rule, level, float(line_tolerance))
     return Case(v, static_, valid, approaching, level, record.rule, solution)
 
 
@@ -175,43 +180,24 @@ def _arrays(
 ) -> tuple[Matrix3, Vector3, Scalar, Scalar, Scalar]:
     """Arrays of one floating dtype and one batch shape, or a sentence that says what to pass."""
     names = ("inverse_inertia", "velocity", "friction", "restitution", "static_friction")
+    tails = ((3, 3), (3,), (), (), ())
     given = (W, v, mu, e, mu if static is None else static)
-    arrays = [_floating(a, name) for a, name in zip(given, names, strict=True)]
-    for a, name, tail in ((arrays[0], names[0], (3, 3)), (arrays[1], names[1], (3,))):
-        if a.shape[-len(tail) :] != tail:
-            wanted = "(..., " + ", ".join(map(str, tail)) + ")"
-            raise ValueError(f"{name} has shape {a.shape}; pass an array of shape {wanted}")
+    arrays = [floating(name, a, tail) for a, name, tail in zip(given, names, tails, strict=True)]
     dtype = jnp.result_type(*arrays)
-    dtype = dtype if jnp.issubdtype(dtype, jnp.floating) else jnp.result_type(float)
     if dtype not in (jnp.float32, jnp.float64):
         raise TypeError(f"inputs have dtype {dtype}; pass float32 or float64")
     batches = [arrays[0].shape[:-2], arrays[1].shape[:-1], *(a.shape for a in arrays[2:])]
-    try:
-        batch = jnp.broadcast_shapes(*batches)
-    except ValueError:
-        described = ", ".join(f"{name} {shape}" for name, shape in zip(names, batches, strict=True))
-        raise ValueError(f"batch shapes do not broadcast ({described}); pass leading axes that match") from None
-    tails = ((3, 3), (3,), (), (), ())
+    check_batch(**dict(zip(names, batches, strict=True)))
+    batch = jnp.broadcast_shapes(*batches)
     W_, v_, mu_, e_, static_ = (
         jnp.broadcast_to(a.astype(dtype), batch + tail) for a, tail in zip(arrays, tails, strict=True)
     )
     return W_, v_, mu_, e_, static_
 
 
-def _floating(a: ArrayLike, name: str) -> Array:
-    """`a` as an array; Python numbers may be whole, arrays must be floating."""
-    try:
-        array = jnp.asarray(a)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} is a {type(a).__name__}; pass an array of floats") from None
-    whole = jnp.issubdtype(array.dtype, jnp.integer) and isinstance(a, int | list | tuple)
-    if not (jnp.issubdtype(array.dtype, jnp.floating) or whole) or isinstance(a, bool):
-        raise TypeError(f"{name} has dtype {array.dtype}; pass float32 or float64")
-    return array
-
-
 def _valid(W: Matrix3, v: Vector3, mu: Scalar, e: Scalar, static: Scalar) -> Flag:
     """Finite, W symmetric positive definite, coefficients in range."""
+    W = W / jnp.where(W[..., 2:, 2:] > 0, W[..., 2:, 2:], 1)  # so that no determinant over- or underflows
     finite = jnp.isfinite(W).all((-1, -2)) & jnp.isfinite(v).all(-1) & jnp.isfinite(mu) & jnp.isfinite(static)
     asymmetry = jnp.abs(W - jnp.swapaxes(W, -1, -2)).max((-1, -2))
     symmetric = asymmetry <= ASYMMETRY * jnp.abs(W).max((-1, -2))
@@ -220,4 +206,7 @@ def _valid(W: Matrix3, v: Vector3, mu: Scalar, e: Scalar, static: Scalar) -> Fla
     dx, dy = 0.5 * (W[..., 0, 2] + W[..., 2, 0]), 0.5 * (W[..., 1, 2] + W[..., 2, 1])
     schur = W[..., 2, 2] * det - (c * dx * dx - 2 * b * dx * dy + a * dy * dy)
     definite = (a > 0) & (det > 0) & (schur > 0)
+    # Beside more slip than this, the approach is round-off of round-off, and its square is lost.
+    grazing = jnp.abs(v[..., :2]).max(-1) * jnp.finfo(v.dtype).eps ** 2 > jnp.abs(v[..., 2])
+    definite &= ~((v[..., 2] < 0) & grazing)
     return finite & symmetric & definite & (mu >= 0) & (e >= 0) & (e <= 1) & (static >= mu)

@@ -28,9 +28,9 @@ from jaxtyping import Float
 
 from jimpact.contact import (
     Body,
+    axes_of,
     check_batch,
     checked_contact,
-    contact_frame,
     floating,
     mobility,
     symmetric_part,
@@ -46,11 +46,11 @@ def inverse_inertia(body_a: Body, body_b: Body, point: Vector3, normal: Vector3)
     """W of two rigid bodies that touch at `point`, contact frame, 1/kg.
 
     `point` is in world axes (m), `normal` the unit normal in world axes from body b into body a. An immovable body
-    adds exactly nothing. Where a mass is not positive or an inertia not positive definite, W is nan.
+    adds exactly nothing. Where a mass is not positive, an inertia not positive definite, or the normal zero, W is nan.
     """
     a, b, point, normal = checked_contact(body_a, body_b, point, normal)
-    frame = contact_frame(normal)
-    return _share(a, point, frame) + _share(b, point, frame)
+    frame, usable = axes_of(normal)
+    return jnp.where(usable[..., None, None], _share(a, point, frame) + _share(b, point, frame), jnp.nan)
 
 
 def inverse_inertia_generalized(mass_matrix: Float[Array, "... n n"], jacobian: Float[Array, "... 3 n"]) -> Matrix3:

@@ -22,6 +22,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.lax import stop_gradient
 
+from jimpact.contact import check_batch, floating
 from jimpact.numerics import divide, norm, sqrt
 from jimpact.types import Array, ArrayLike, Flag, Float, Matrix3, Scalar
 
@@ -173,26 +174,29 @@ def invariant_directions(
     """Directions of slip that do not turn, and the rate at which slip grows along each.
 
     Returns unit vectors (..., 4, 2) and rates (..., 4) in 1/kg per unit normal impulse: below zero the
-    direction is centripetal, above zero centrifugal. Missing directions are nan, and come last. Where
+    direction is centripetal, above zero centrifugal. Missing directions are nan, and come last; in a lane that is not
+    valid all are. Where
     every direction is invariant (isotropic and central) all directions are nan and all rates are equal.
 
     In the principal axes of B the condition reads d2 c - d1 s + m s c = 0. With the axes turned so that
     d1, d2 >= 0, the first and the third quadrant hold one root each, and the fourth holds two iff
     m > (d1^2/3 + d2^2/3)^3/2, one on each side of tan = cbrt(d2/d1): every bracket is known beforehand.
     """
-    W, mu = jnp.asarray(inverse_inertia), jnp.asarray(friction)
-    try:
-        batch = jnp.broadcast_shapes(W.shape[:-2], mu.shape)
-    except ValueError:
-        raise ValueError(f"friction has shape {mu.shape}; pass one that broadcasts with {W.shape[:-2]}") from None
-    plane = plane_of(jnp.broadcast_to(W, (*batch, 3, 3)), jnp.broadcast_to(mu.astype(W.dtype), batch))
+    W, mu = floating("inverse_inertia", inverse_inertia, (3, 3)), floating("friction", friction, ())
+    check_batch(inverse_inertia=W.shape[:-2], friction=mu.shape)
+    batch, dtype = jnp.broadcast_shapes(W.shape[:-2], mu.shape), jnp.result_type(W, mu)
+    W, mu = jnp.broadcast_to(W.astype(dtype), (*batch, 3, 3)), jnp.broadcast_to(mu.astype(dtype), batch)
+    usable = jnp.isfinite(W).all((-1, -2)) & jnp.isfinite(mu) & (mu >= 0)
+    usable &= (W[..., 0, 0] > 0) & (W[..., 1, 1] > 0) & (W[..., 2, 2] > 0)
+    plane = plane_of(jnp.where(usable[..., None, None], W, jnp.eye(3, dtype=dtype)), jnp.where(usable, mu, 1))
     roots, everywhere = _roots(plane)
     vectors, growth = [], []
     for x, y, there in roots:
         sx, sy = _polish(plane, x, y)
         g = rates(plane, sx, sy)[0]
+        there = there & usable
         vectors.append(jnp.where(there[..., None], jnp.stack([sx, sy], -1), jnp.nan))
-        growth.append(jnp.where(there | everywhere, g, jnp.nan))
+        growth.append(jnp.where(there | (everywhere & usable), g, jnp.nan))
     return jnp.stack(vectors, -2), jnp.stack(growth, -1)
 
 

@@ -296,7 +296,7 @@ def parse(text: str, source: str = "scene") -> Scene:
     """Read a scene from TOML text; `source` names it in errors."""
     try:
         data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise SceneError(_sentence(f"{source}: not valid TOML: {error}")) from error
     bodies = "body_a" in data or "body_b" in data
     form = BatchScene if "batch" in data else BodiesScene if bodies else ContactScene

@@ -6,6 +6,7 @@ Failure is a value: every lane of a batch carries its `Outcome`. `require` turns
 from enum import IntEnum
 from typing import NamedTuple
 
+import jax
 import numpy as np
 
 from jimpact.types import Scalar, Vector3, Whole
@@ -25,7 +26,7 @@ class Outcome(IntEnum):
 ADVICE = {
     Outcome.SEPARATING: "normal velocity >= 0, nothing to collide",
     Outcome.INVALID: "input not usable: nan, inverse inertia not symmetric positive definite, friction < 0, "
-    "static friction below friction, or restitution outside [0, 1]",
+    "static friction below friction, restitution outside [0, 1], or no approach beside the slip",
     Outcome.UNFINISHED: 'not accurate to the tolerance; pass accuracy="high"',
 }
 
@@ -69,6 +70,8 @@ def require(impact: Impact, *, separating: bool = True) -> Impact:
 
     A SEPARATING lane is a failure only if `separating` is False. Host side: not for use under jit.
     """
+    if isinstance(impact.outcome, jax.core.Tracer):
+        raise TypeError("require looks at values; call it on the result, outside jit, grad and vmap")
     codes = np.asarray(impact.outcome)
     accepted = {int(Outcome.OK)} | ({int(Outcome.SEPARATING)} if separating else set())
     bad = ~np.isin(codes, sorted(accepted))

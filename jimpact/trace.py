@@ -4,6 +4,7 @@ Inside a step every quantity is the series that the step was taken with; after t
 piecewise straight, to zero slip and from there to the end.
 """
 
+from numbers import Integral
 from typing import NamedTuple
 
 import jax
@@ -62,12 +63,12 @@ def trace(
 
     Lanes that are not valid, or not approaching, are nan.
     """
-    if not isinstance(samples, int) or samples < 2:
+    if isinstance(samples, bool) or not isinstance(samples, Integral) or samples < 2:
         raise ValueError(f"samples={samples!r}; pass a whole number of at least 2")
     case = prepare(inverse_inertia, velocity, friction, restitution, static_friction, law, accuracy, line_tolerance)
     units = case.solution.units
     events = _events(case.solution)
-    p = _spaced(events, samples)
+    p = _spaced(events, int(samples))
     steps = recorded(case.solution.lane, case.rule, case.level)
     sample = lambda solution, steps, q: _at(solution, steps, q, case.level.order)  # noqa: E731
     ix, iy, work = jax.vmap(

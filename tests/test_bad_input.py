@@ -173,3 +173,60 @@ def test_require_accepts_separating_unless_told():
     assert jimpact.require(impact) is impact
     with pytest.raises(jimpact.ImpactError, match=r"1 of 1 impacts failed: 1 SEPARATING"):
         jimpact.require(impact, separating=False)
+
+
+@pytest.mark.parametrize("tolerance", [-1.0, 0.0, float("nan"), "a", None, True, 1j, np.ones(2)])
+def test_bad_line_tolerance_raises(tolerance):
+    with pytest.raises(ValueError, match="line_tolerance"):
+        jimpact.solve(**GOOD, line_tolerance=tolerance)
+
+
+@pytest.mark.parametrize("dtype,far", [(np.float64, 110), (np.float32, 14)])
+def test_validity_does_not_depend_on_units(dtype, far):
+    scales = np.array([10.0**-far, 1, 10.0**far])
+    W = jnp.asarray(scales[:, None, None] * cases.JIA_WANG_W, dtype)
+    outcome = jax.jit(lambda W, v: jimpact.solve(W, v, 0.3, 0.5).outcome)(W, jnp.asarray([0.3, 0.1, -1], dtype))
+    assert not outcome.any(), outcome
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_derivatives_stay_finite_at_the_edge_of_the_numbers(dtype):
+    """Restitution and approach whose squares underflow, beside a good lane; all lanes share what is differentiated."""
+    small = float(np.finfo(dtype).tiny) ** 0.55
+    v = jnp.asarray([[0.3, 0.1, -1.0], [1.0, 0.0, -small], [0.3, 0.1, -1.0]], dtype)
+    e = jnp.asarray([0.5, 0.5, small], dtype)
+
+    def loss(mu, scale):
+        impact = jimpact.solve(jnp.asarray(cases.JIA_WANG_W, dtype), v, mu, scale * e)
+        return jnp.where((impact.outcome == 0)[:, None], impact.impulse, 0).sum(), impact.outcome
+
+    gradient, outcome = jax.jit(jax.grad(loss, (0, 1), has_aux=True))(*jnp.asarray([0.3, 1.0], dtype))
+    assert np.isfinite(gradient).all() and outcome.tolist() == [0, jimpact.Outcome.INVALID, 0], (gradient, outcome)
+
+
+@pytest.mark.parametrize(
+    "W,mu", [(-np.eye(3), 0.3), (np.eye(3), -0.3), (np.full((3, 3), np.nan), 0.3), (np.eye(3), np.inf)]
+)
+def test_no_invariant_directions_of_bad_input(W, mu):
+    directions, rates = jimpact.invariant_directions(W, mu)
+    assert np.isnan(directions).all() and np.isnan(rates).all()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: jimpact.invariant_directions(np.eye(2), 0.3),
+        lambda: jimpact.invariant_directions(np.ones((2, 3, 3)), np.ones(3)),
+        lambda: jimpact.permissible(np.ones((2, 3, 3)), np.ones((3, 3)), np.ones(3), 0.3),
+        lambda: jimpact.permissible(np.eye(3), "v", np.ones(3), 0.3),
+        lambda: jimpact.permissible(np.eye(3), np.ones(3), np.ones(3), 0.3j),
+    ],
+)
+def test_helpers_say_what_to_pass(call):
+    with pytest.raises((ValueError, TypeError), match="; pass "):
+        call()
+
+
+def test_require_under_jit_says_where_to_call_it():
+    with pytest.raises(TypeError, match="outside jit"):
+        jax.jit(lambda v: jimpact.require(jimpact.solve(np.eye(3), v, 0.3, 0.5)))(jnp.array([0.0, 0.0, -1.0]))

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import jimpact
 from jimpact.contact import Body, apply_impulse, contact_frame, immovable, mobility, relative_velocity
 from jimpact.inertia import generalized_velocity_after, inverse_inertia, inverse_inertia_generalized
 
@@ -375,7 +376,7 @@ def test_wrong_shape_of_coordinates_raises_naming_the_argument(argument, shapes)
         generalized_velocity_after(*(np.ones(shape) for shape in shapes))
 
 
-@pytest.mark.parametrize("normal", [np.array([0, 0, 1]), np.array([0, 0, 1j]), None, [0, 0, 1]])
+@pytest.mark.parametrize("normal", [np.array([0, 0, 1]), np.array([0, 0, 1j]), None, "up"])
 def test_normal_that_is_not_real_floating_raises_type_error(normal):
     with pytest.raises(TypeError, match="normal"):
         contact_frame(normal)
@@ -384,3 +385,37 @@ def test_normal_that_is_not_real_floating_raises_type_error(normal):
 def test_body_of_another_type_raises_type_error():
     with pytest.raises(TypeError, match="body_b must be a Body"):
         inverse_inertia(immovable(), (1.0, np.eye(3)), np.zeros(3), np.ones(3))
+
+
+def test_whole_python_numbers_are_numbers():
+    whole = jimpact.Body(2, [[1, 0, 0], [0, 1, 0], [0, 0, 1]], [0, 0, 1], [0, 0, -1], [0, 0, 0])
+    after = jimpact.collide(whole, jimpact.immovable(), [0, 0, 0], [0, 0, 1], 0, 1)
+    np.testing.assert_allclose(after.body_a.velocity, [0, 0, 1], atol=1e-15)
+
+
+def test_infinite_mass_with_finite_inertia_turns():
+    ball = jimpact.Body(1.0, 0.4 * jnp.eye(3), jnp.array([0.0, 0.0, 1.0]), jnp.array([0.0, 0.0, -1.0]), jnp.zeros(3))
+    wheel = jimpact.Body(jnp.inf, 0.4 * jnp.eye(3), jnp.array([1.0, 0.0, 0.0]), jnp.zeros(3), jnp.zeros(3))
+    after = jimpact.collide(ball, wheel, jnp.zeros(3), jnp.array([0.0, 0.0, 1.0]), 0.0, 0.5)
+    # torque of -p z at (-1, 0, 0) from the centre
+    expected = np.cross([-1.0, 0.0, 0.0], [0.0, 0.0, -after.impact.impulse[2]]) / 0.4
+    np.testing.assert_allclose(after.body_b.angular_velocity, expected, rtol=1e-14)
+    assert not after.body_b.velocity.any()
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-170, 1e170, 1e300])
+def test_length_of_the_normal_does_not_matter(size):
+    direction = np.array([0.6, -0.48, 0.64])
+    np.testing.assert_allclose(jimpact.contact_frame(size * direction), jimpact.contact_frame(direction), atol=1e-15)
+
+
+def test_a_lane_without_normal_does_not_touch_a_shared_derivative():
+    def loss(position, normal):
+        ball = jimpact.Body(1.0, 0.4 * jnp.eye(3), position, jnp.array([0.3, 0.0, -1.0]), jnp.zeros(3))
+        after = jimpact.collide(ball, jimpact.immovable(), jnp.zeros(3), normal, 0.3, 0.5)
+        return jnp.where(after.impact.outcome == 0, after.body_a.velocity[..., 0], 0).sum()
+
+    up, none = jnp.array([0.0, 0.0, 1.0]), jnp.zeros(3)
+    at = jnp.array([0.1, 0.0, 1.0])
+    alone, beside = (jax.jit(jax.grad(loss))(at, jnp.stack(normals)) for normals in ([up, up], [up, none]))
+    np.testing.assert_allclose(beside, 0.5 * alone, rtol=1e-13)

@@ -63,7 +63,9 @@ def follow(
     x, y, v = (velocity_before[..., i] / speed for i in range(3))
     tiny = jnp.maximum(jnp.abs(x), jnp.abs(y)) < jnp.finfo(v.dtype).eps ** 2  # its square would underflow: no slip
     x, y = (jnp.where(tiny, a - stop_gradient(a), a) for a in (x, y))
-    lane = lane_of(plane, x, y, v, restitution, line_tolerance)
+    e = restitution
+    e = jnp.where(e < jnp.finfo(v.dtype).eps ** 2, e - stop_gradient(e), e)  # likewise
+    lane = lane_of(plane, x, y, v, e, line_tolerance)
     last = slide(lane, rule, accuracy)
     finish = lambda lane, last, static: close(lane, last, static, rule)  # noqa: E731
     end = own_kernel(last.taken >= 0, finish, lane, last, static_friction)
