@@ -86,6 +86,7 @@ def _gathered(lane: Lane, state: Slide, rule: StopRule, accuracy: Accuracy, time
     some, there = jax.tree.map(few, (lane, state)), which < size
     few_lanes, few_states = some[0], some[1]._replace(resting=some[1].resting | ~there | crowded)
     moved = _round(few_lanes, few_states, rule, accuracy, times * accuracy.steps)
+    moved = moved._replace(resting=moved.resting & ~crowded)
 
     def back(all_: Scalar, these: Scalar) -> Scalar:
         return all_.ravel().at[which].set(these, mode="drop").reshape(all_.shape) if all_.ndim else these
