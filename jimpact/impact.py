@@ -23,7 +23,8 @@ __all__ = ["ACCURACIES", "Case", "prepare", "solve"]
 
 T = TypeVar("T")
 
-# order of the series, steps in a round (enough for 97 % of random lanes), rounds, error admitted per step. Measured errors: docs/accuracy.md.
+# order of the series, steps in a round (enough for 97 % of random lanes), rounds, error admitted per step.
+# Measured errors: docs/accuracy.md.
 ACCURACIES = {
     "float64": {
         "low": Accuracy(8, 15, 3, 1e-5),
