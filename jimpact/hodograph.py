@@ -57,11 +57,8 @@ SLOWEST = 1e-3  # rate of the clock per rate of impulse, where slip hardly chang
 NOISE = 8  # x epsilon x the sum of its terms: slip below this is round-off
 SENSITIVE = 0.1  # weight of errors of a derivative: they may be 1/0.1 times those of a value
 STRAIGHT = 0.1  # of the tolerance: error admitted for a straight line (of its push all: a stiff lane has such noise)
-CHANGES, RESTS, STRAIGHTENS = (
-    1,
-    2,
-    4,
-)  # what may happen at the end of a step: bits of one number, one result of a kernel
+# What may happen at the end of a step: bits of one number, because a kernel computes each of its results anew.
+CHANGES, RESTS, STRAIGHTENS = 1, 2, 4
 FAINT = 0.5  # of the tolerance: slip that ends within this impulse has no way left to matter
 
 
@@ -84,7 +81,7 @@ class Slide(NamedTuple):
     resting: Flag  # nothing left to step through
     straight: Flag  # resting, with a straight way to zero slip still to go
     bound: Scalar  # the next step goes no further (inf: no bound)
-    taken: Whole  # steps taken by the batch: tells the compiler of `own_kernel` nothing
+    taken: Whole  # steps taken by the batch; only for `own_kernel`, whose condition the compiler must not know
     waited: Scalar  # steps spent on finding that bound; after one, k keeps its sign; after two, v too
     memory: Scalar  # share of a change of slip, across it, before the impact that is still there
     line_start: Scalar  # normal impulse at which slip crossed the mark of its lane; nan before

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from jimpact.contact import check_batch, floating
 from jimpact.hodograph import Accuracy
 from jimpact.laws import LAWS
-from jimpact.laws.hodograph_law import Solution, follow, unfold
+from jimpact.laws.hodograph_law import Solution, events_of, follow, unfold
 from jimpact.numerics import norm
 from jimpact.restitution import StopRule
 from jimpact.state import Impact, ImpactInfo, Outcome
@@ -142,7 +142,7 @@ def _plausible(case: Case) -> Flag:
 def _info(solution: Solution, impulse: Vector3, after: Vector3) -> ImpactInfo:
     """Ledger and events, in the user's units."""
     end, units, lane = solution.end, solution.units, solution.lane
-    books, nan = end.books, jnp.nan
+    books, events = end.books, events_of(solution)
     before = units.velocity[..., None] * jnp.stack([lane.x0, lane.y0, lane.v0], -1)
     started = (lane.x0 != 0) | (lane.y0 != 0)
     case = jnp.where(end.compressing_at_zero, 1, 3) + jnp.where(end.stick, 0, 1)
@@ -153,11 +153,11 @@ def _info(solution: Solution, impulse: Vector3, after: Vector3) -> ImpactInfo:
         restitution_work=books.restitution_work * units.work,
         friction_work=end.friction_work * units.work,
         kinetic_energy_change=0.5 * (impulse * (before + after)).sum(-1),
-        compression_end=books.first_end * units.impulse,
-        recompression_start=jnp.where(books.compressions > 1, books.last_start, nan) * units.impulse,
-        recompression_end=jnp.where(books.compressions > 1, books.last_end, nan) * units.impulse,
-        slip_end=jnp.where(end.reaches_zero, end.zero_at, nan) * units.impulse,
-        line_start=solution.line_start * units.impulse,
+        compression_end=events.compression_end * units.impulse,
+        recompression_start=events.recompression_start * units.impulse,
+        recompression_end=events.recompression_end * units.impulse,
+        slip_end=events.slip_end * units.impulse,
+        line_start=events.line_start * units.impulse,
         compressions=books.compressions.astype(jnp.int32),
         mode=mode.astype(jnp.int32),
     )

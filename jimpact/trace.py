@@ -13,7 +13,7 @@ from jaxtyping import Float
 
 from jimpact.hodograph import series_at, velocity_at
 from jimpact.impact import prepare
-from jimpact.laws.hodograph_law import Solution
+from jimpact.laws.hodograph_law import Events, Solution, events_of
 from jimpact.numerics import divide, horner, own_kernel, root_in
 from jimpact.rounds import Steps, recorded
 from jimpact.series import work_done
@@ -23,17 +23,6 @@ __all__ = ["Events", "Path", "trace"]
 
 ROOMY = 20  # samples: with fewer, the events are not among them
 NEWTON_STEPS = 12  # the clock of a given normal impulse, from a linear guess
-
-
-class Events(NamedTuple):
-    """Normal impulse (N s) at each event; nan where it did not happen."""
-
-    compression_end: Scalar
-    recompression_start: Scalar
-    recompression_end: Scalar
-    slip_end: Scalar
-    line_start: Scalar
-    end: Scalar
 
 
 class Path(NamedTuple):
@@ -67,7 +56,7 @@ def trace(
         raise ValueError(f"samples={samples!r}; pass a whole number of at least 2")
     case = prepare(inverse_inertia, velocity, friction, restitution, static_friction, law, accuracy, line_tolerance)
     units = case.solution.units
-    events = _events(case.solution)
+    events = events_of(case.solution)
     p = _spaced(events, int(samples))
     steps = recorded(case.solution.lane, case.rule, case.level)
     sample = lambda solution, steps, q: _at(solution, steps, q, case.level.order)  # noqa: E731
@@ -93,20 +82,6 @@ def trace(
         shown(jnp.stack([ix, iy, p], -1), units.impulse),
         shown(work, units.work),
         Events(*(shown(a, units.impulse) for a in events)),
-    )
-
-
-def _events(solution: Solution) -> Events:
-    """Events in scaled units."""
-    end, nan = solution.end, jnp.nan
-    again = end.books.compressions > 1
-    return Events(
-        compression_end=end.books.first_end,
-        recompression_start=jnp.where(again, end.books.last_start, nan),
-        recompression_end=jnp.where(again, end.books.last_end, nan),
-        slip_end=jnp.where(end.reaches_zero, end.zero_at, nan),
-        line_start=solution.line_start,
-        end=end.books.impulse,
     )
 
 

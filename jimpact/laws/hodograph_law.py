@@ -19,7 +19,7 @@ from jimpact.restitution import StopRule
 from jimpact.rounds import slide
 from jimpact.types import Matrix3, Scalar, Vector3
 
-__all__ = ["Solution", "Units", "follow", "unfold"]
+__all__ = ["Events", "Solution", "Units", "events_of", "follow", "unfold"]
 
 
 class Units(NamedTuple):
@@ -41,6 +41,17 @@ class Solution(NamedTuple):
     lane: Lane
     last: Slide  # where the steps ended
     line_start: Scalar
+
+
+class Events(NamedTuple):
+    """Normal impulse (N s) at each event; nan where it did not happen."""
+
+    compression_end: Scalar
+    recompression_start: Scalar
+    recompression_end: Scalar
+    slip_end: Scalar
+    line_start: Scalar
+    end: Scalar
 
 
 def follow(
@@ -79,3 +90,17 @@ def unfold(solution: Solution) -> tuple[Vector3, Vector3]:
     impulse = [c * units.impulse for c in (end.ix, end.iy, end.books.impulse)]
     after = [c * units.velocity for c in (end.x, end.y, end.v)]
     return jnp.stack(impulse, -1), jnp.stack(after, -1)
+
+
+def events_of(solution: Solution) -> Events:
+    """When everything happened, in scaled units."""
+    end, nan = solution.end, jnp.nan
+    again = end.books.compressions > 1
+    return Events(
+        compression_end=end.books.first_end,
+        recompression_start=jnp.where(again, end.books.last_start, nan),
+        recompression_end=jnp.where(again, end.books.last_end, nan),
+        slip_end=jnp.where(end.reaches_zero, end.zero_at, nan),
+        line_start=solution.line_start,
+        end=end.books.impulse,
+    )
