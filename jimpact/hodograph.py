@@ -51,7 +51,7 @@ MARK_STEPS = 12  # for `line_start`, which is not part of the solution
 NEWTON_STEPS = 5  # from the constant-k prediction, 4 reach round-off on 99.9 % of the steps
 LANDED = 64  # x epsilon x size: a landing error within this is taken as landed
 CONVERGED = 4096  # x epsilon x size: beyond this Newton's method is not trusted to have converged
-FLAT = 64  # x epsilon: slip this close to a direction with k = 0 is past it
+FLAT = 64  # x epsilon x the sum of its terms: slip this close to a direction with k = 0 is past it
 TRUST = 1e-4  # largest relative size of the last terms kept, when the tolerance would allow more
 SLOWEST = 1e-3  # rate of the clock per rate of impulse, where slip hardly changes: keeps mu = 0, d = 0 finite
 NOISE = 8  # x epsilon x the sum of its terms: slip below this is round-off
@@ -63,11 +63,15 @@ FAINT = 0.5  # of the tolerance: slip that ends within this impulse has no way l
 
 
 class Accuracy(NamedTuple):
-    """Order of the series, steps in a round, rounds at most, and error admitted per step relative to the impulse."""
+    """Order of the series, numbers of steps, and error admitted per step relative to the impulse.
+
+    After `half` steps about half of the lanes still move, after `eighth` an eighth; `most` is the limit (see `rounds`).
+    """
 
     order: int
-    steps: int
-    rounds: int
+    half: int
+    eighth: int
+    most: int
     tolerance: float
 
 
@@ -115,6 +119,11 @@ def lane_of(plane: Plane, x0: Scalar, y0: Scalar, v0: Scalar, e: Scalar, line_to
     c, s = jnp.cos(line_tolerance), -sense * jnp.sin(line_tolerance)
     mark = ex * c - ey * s, ey * c + ex * s, sense
     return Lane(plane, x0, y0, v0, e, *stop_gradient((rate, *mark)))
+
+
+def _terms(lane: Lane, state: Slide) -> Scalar:
+    """Size of the terms whose sum is the slip: its round-off is some epsilon of this."""
+    return norm(lane.x0, lane.y0) + lane.rate * state.books.impulse
 
 
 def velocity(lane: Lane, state: Slide) -> tuple[Scalar, Scalar, Scalar]:
@@ -214,7 +223,7 @@ def _measure(lane: Lane, state: Slide, rule: StopRule, accuracy: Accuracy) -> Sc
     turning = jnp.sign(X[0] * Y[1] - Y[0] * X[1])
     k = normal_rate(plane, X[0] / R[0], Y[0] / R[0])
     tx, ty = _next_flat(plane, turning, k < 0)
-    close = jnp.abs(tx * Y[0] - ty * X[0]) <= FLAT * jnp.finfo(k.dtype).eps * R[0]
+    close = jnp.abs(tx * Y[0] - ty * X[0]) <= FLAT * jnp.finfo(k.dtype).eps * _terms(lane, state)
     tx, ty = _next_flat(plane, turning, (k < 0) ^ close)
     G = [turning * (tx * b - ty * a) for a, b in zip(X, Y, strict=True)]
     flat = (state.waited < 1) & (G[0] < 0) & (horner(G, reach) > 0)
@@ -321,7 +330,7 @@ def _arrive(lane: Lane, after: Slide, waits: Flag, rule: StopRule, accuracy: Acc
     last = compressed & (lane.e * lane.e <= 0.01 * eps)
 
     g, size = rates(plane, sx, sy)[0], _reference(after)
-    noise = NOISE * eps * (norm(lane.x0, lane.y0) + lane.rate * books.impulse)
+    noise = NOISE * eps * _terms(lane, after)
     faint = (r < -g * FAINT * accuracy.tolerance * size) | (r <= noise)
     to_rest = jnp.where(v * k < 0, divide(-v, k), jnp.inf)
     to_stop = jnp.where(books.compressing, jnp.inf, rule.distance(missing, v, k, books, lane.e))

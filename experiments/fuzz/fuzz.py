@@ -63,7 +63,7 @@ def main() -> int:
     runs = [(law, dtype) for law in ("stronge", "poisson", "newton") for dtype in ("float64", "float32")]
     check = {run: checker(*run) for run in runs}
     total = {run: {} for run in runs}
-    chunks = max(1, arguments.impacts // (arguments.chunk * len(runs)))
+    chunks = -(-arguments.impacts // (arguments.chunk * len(runs)))
     rng = np.random.default_rng(arguments.seed)
     with Progress(disable=not sys.stderr.isatty()) as progress:
         task = progress.add_task("impacts", total=chunks * len(runs))
