@@ -8,18 +8,21 @@ from numbers import Real
 from typing import NamedTuple, TypeVar
 
 import jax.numpy as jnp
+from jax.lax import stop_gradient
 from jaxtyping import Float
 
 from jimpact.contact import check_batch, floating
 from jimpact.hodograph import Accuracy
 from jimpact.laws import LAWS
-from jimpact.laws.hodograph_law import Solution, events_of, follow, unfold
+from jimpact.laws.hodograph_law import TRUSTED
+from jimpact.laws.record import Answer, Given, Law, Options
 from jimpact.numerics import norm
-from jimpact.restitution import StopRule
+from jimpact.rays import plane_of
+from jimpact.restitution import RULES
 from jimpact.state import Impact, ImpactInfo, Outcome
 from jimpact.types import Array, ArrayLike, Flag, Matrix3, Scalar, Vector3
 
-__all__ = ["ACCURACIES", "Case", "prepare", "solve"]
+__all__ = ["ACCURACIES", "Case", "prepare", "report", "solve"]
 
 T = TypeVar("T")
 
@@ -37,8 +40,10 @@ ACCURACIES = {
         "high": Accuracy(10, 5, 12, 64, 1e-7),
     },
 }
-TRUSTED = 1e3  # x the error admitted per step: an estimated error beyond this is UNFINISHED
 EVENTS = ("compression_end", "recompression_start", "recompression_end", "slip_end", "line_start", "mode")
+EXTRA = {"tangential_restitution": "in [-1, 1]", "mixing": "in [0, 1]"}  # parameters that only some laws have
+WORKS = ("compression_work", "restitution_work", "friction_work", "kinetic_energy_change")
+COUNTS = ("compressions", "mode")
 ASYMMETRY = 1e-4  # of the largest entry: more than rounded print, less than a mistake
 
 
@@ -51,6 +56,8 @@ def solve(
     law: str = "stronge",
     static_friction: Float[ArrayLike, "..."] | None = None,
     tangential_restitution: Float[ArrayLike, "..."] | None = None,
+    mixing: Float[ArrayLike, "..."] | None = None,
+    rule: str = "poisson",
     accuracy: str = "standard",
     line_tolerance: float = 0.01,
 ) -> Impact:
@@ -63,46 +70,43 @@ def solve(
         velocity: of body a's contact point relative to body b's, before; approaching if velocity[2] < 0.
         friction: coefficient of kinetic friction, >= 0.
         restitution: coefficient of restitution, in [0, 1].
-        law: a name in `LAWS`.
-        static_friction: coefficient of static friction, >= friction; the same as `friction` if None.
-        tangential_restitution: for laws that have it; stronge, poisson and newton have not.
-        accuracy: "low", "standard" or "high": see docs/accuracy.md for the error each reaches.
+        law: a name in `LAWS`, which says what each law needs, and what it promises.
+        static_friction: coefficient of static friction, >= friction; the same as `friction` if None. Only the
+            laws that tell stick from slip during the impact look at it (stronge, poisson, newton, sun_baruh,
+            composite).
+        tangential_restitution: in [-1, 1], for the laws that need it (chatterjee_ruina, bilinear, composite).
+        mixing: in [0, 1], for composite: the share of chatterjee_ruina.
+        rule: "poisson", "stronge" or, for composite, "newton": how restitution ends, for the laws that leave it
+            open (sun_baruh, composite); the others ignore it.
+        accuracy: "low", "standard" or "high", for laws that follow the slip: docs/accuracy.md has the error of each.
         line_tolerance: angle (rad) within which a direction of slip counts as invariant in
             `info.line_start`; changes nothing else.
 
     Returns:
         Impact: impulse on body a, velocity after, outcome, and info, each with the batch shape in front.
     """
-    _named(law, LAWS, "law")
-    if tangential_restitution is not None:
-        raise ValueError(f"tangential_restitution is not a parameter of law={law!r}; leave it out")
-    case = prepare(inverse_inertia, velocity, friction, restitution, static_friction, law, accuracy, line_tolerance)
-    valid, approaching, level, solution = case.valid, case.approaching, case.level, case.solution
-    impulse, after = unfold(solution)
-    end = solution.end
-    good = end.finished & (end.error <= TRUSTED * level.tolerance) & _plausible(case)
-    outcome = jnp.where(good, Outcome.OK, Outcome.UNFINISHED)
-    outcome = jnp.where(valid, jnp.where(approaching, outcome, Outcome.SEPARATING), Outcome.INVALID)
-    outcome = outcome.astype(jnp.int32)
-    info = _info(solution, impulse, after)
-    return Impact(
-        jnp.where(valid[..., None], jnp.where(approaching[..., None], impulse, 0), jnp.nan),
-        jnp.where(valid[..., None], jnp.where(approaching[..., None], after, case.velocity), jnp.nan),
-        outcome,
-        ImpactInfo(*(_masked(a, name, valid, approaching) for a, name in zip(info, ImpactInfo._fields, strict=True))),
+    extra = {"tangential_restitution": tangential_restitution, "mixing": mixing}
+    case = prepare(
+        inverse_inertia, velocity, friction, restitution, static_friction, law, accuracy, line_tolerance, rule, extra
     )
+    return report(case, case.law.function(case.given, case.options))
 
 
 class Case(NamedTuple):
-    """Checked input and its solution; lanes that are not valid and approaching hold a harmless stand-in."""
+    """Checked input in scaled units; lanes that are not valid and approaching hold a harmless stand-in."""
 
-    velocity: Vector3
-    static_friction: Scalar
+    given: Given
+    options: Options
+    law: Law
+    velocity: Vector3  # as it came
     valid: Flag
     approaching: Flag
-    level: Accuracy
-    rule: StopRule
-    solution: Solution
+    velocity_unit: Scalar  # in which the approach speed is 1
+    impulse_unit: Scalar  # and the inverse mass along the normal, too
+
+    @property
+    def work_unit(self) -> Scalar:
+        return self.velocity_unit * self.impulse_unit
 
 
 def prepare(
@@ -114,60 +118,90 @@ def prepare(
     law: str,
     accuracy: str,
     line_tolerance: float,
+    rule: str = "poisson",
+    extra: dict[str, ArrayLike | None] | None = None,
 ) -> Case:
-    """Check the input, and follow the slip of every lane that is valid and approaching."""
+    """Check the input, and scale it. Scales are constants to the derivative: no result depends on them."""
     record = _named(law, LAWS, "law")
+    stop = record.rule or _named(rule, {name: RULES[name] for name in record.rules or RULES}, "rule")
     if isinstance(line_tolerance, bool) or not isinstance(line_tolerance, Real) or not 0 < line_tolerance < 1:
         raise ValueError(f"line_tolerance={line_tolerance!r}; pass an angle in radians between 0 and 1")
-    W, v, mu, e, static = _arrays(inverse_inertia, velocity, friction, restitution, static_friction)
+    given = {
+        "inverse_inertia": inverse_inertia,
+        "velocity": velocity,
+        "friction": friction,
+        "restitution": restitution,
+        "static_friction": friction if static_friction is None else static_friction,
+        **_wanted(record, extra or {}),
+    }
+    W, v, mu, e, static, e_t, mixing = _arrays(given)
     level = _named(accuracy, ACCURACIES[v.dtype.name], "accuracy")
-    valid = _valid(W, v, mu, e, static)
+    valid = _valid(W, v, mu, e, static) & (jnp.abs(e_t) <= 1) & (mixing >= 0) & (mixing <= 1)
     approaching = valid & (v[..., 2] < 0)
     # Harmless stand-ins, so that no bad lane can make a nan, not even in a derivative.
     W_ = jnp.where(approaching[..., None, None], W, jnp.eye(3, dtype=W.dtype))
     v_ = jnp.where(approaching[..., None], v, jnp.asarray([0, 0, -1], v.dtype))
-    mu_, e_, static_ = (jnp.where(approaching, a, 0.5) for a in (mu, e, static))
-    solution = follow(W_, v_, mu_, e_, static_, record.rule, level, float(line_tolerance))
-    return Case(v, static_, valid, approaching, level, record.rule, solution)
+    mu_, e_, static_, e_t_, mixing_ = (jnp.where(approaching, a, 0.5) for a in (mu, e, static, e_t, mixing))
+    speed, inverse_mass = stop_gradient(jnp.abs(v_[..., 2])), stop_gradient(W_[..., 2, 2])
+    plane = plane_of(W_ / inverse_mass[..., None, None], mu_)
+    scaled = Given(plane, *(v_[..., i] / speed for i in range(3)), e_, static_, e_t_, mixing_)
+    options = Options(stop, level, float(line_tolerance))
+    return Case(scaled, options, record, v, valid, approaching, speed, speed / inverse_mass)
 
 
-def _plausible(case: Case) -> Flag:
-    """Finite, pushing, not approaching, and within the friction cone: what every law of slip promises."""
-    end = case.solution.end
-    p, slack = end.books.impulse, TRUSTED * case.level.tolerance
-    cone = norm(end.ix, end.iy) <= case.static_friction * p * (1 + slack) + slack * p
-    return jnp.isfinite(end.ix + end.iy + p) & (p > 0) & (end.v >= -slack * (1 + p)) & cone
+def report(case: Case, answer: Answer) -> Impact:
+    """The answer in the user's units, with its outcome."""
+    good = answer.finished & _plausible(case, answer)
+    outcome = jnp.where(answer.inside, jnp.where(good, Outcome.OK, Outcome.UNFINISHED), Outcome.OUTSIDE)
+    outcome = jnp.where(case.valid, jnp.where(case.approaching, outcome, Outcome.SEPARATING), Outcome.INVALID)
+    outcome = outcome.astype(jnp.int32)
+    usable = case.valid & (answer.inside | ~case.approaching)
 
+    def lanes(parts: tuple[Scalar, ...], unit: Scalar, instead: Vector3) -> Vector3:
+        vector = jnp.stack([a * unit for a in parts], -1)
+        return jnp.where(usable[..., None], jnp.where(case.approaching[..., None], vector, instead), jnp.nan)
 
-def _info(solution: Solution, impulse: Vector3, after: Vector3) -> ImpactInfo:
-    """Ledger and events, in the user's units."""
-    end, units, lane = solution.end, solution.units, solution.lane
-    books, events = end.books, events_of(solution)
-    before = units.velocity[..., None] * jnp.stack([lane.x0, lane.y0, lane.v0], -1)
-    started = (lane.x0 != 0) | (lane.y0 != 0)
-    case = jnp.where(end.compressing_at_zero, 1, 3) + jnp.where(end.stick, 0, 1)
-    mode = jnp.where(started, jnp.where(end.reaches_zero, case, 0), jnp.where(end.stick, 5, 6))
-    return ImpactInfo(
-        compression_impulse=books.compression_impulse * units.impulse,
-        compression_work=books.compression_work * units.work,
-        restitution_work=books.restitution_work * units.work,
-        friction_work=end.friction_work * units.work,
-        kinetic_energy_change=0.5 * (impulse * (before + after)).sum(-1),
-        compression_end=events.compression_end * units.impulse,
-        recompression_start=events.recompression_start * units.impulse,
-        recompression_end=events.recompression_end * units.impulse,
-        slip_end=events.slip_end * units.impulse,
-        line_start=events.line_start * units.impulse,
-        compressions=books.compressions.astype(jnp.int32),
-        mode=mode.astype(jnp.int32),
+    info = answer.info._asdict()
+    for name, value in info.items():
+        if name not in COUNTS:
+            value = value * (case.work_unit if name in WORKS else case.impulse_unit)
+        info[name] = _masked(value, name, usable, case.approaching)
+    return Impact(
+        lanes((answer.ix, answer.iy, answer.p), case.impulse_unit, jnp.zeros_like(case.velocity)),
+        lanes((answer.x, answer.y, answer.v), case.velocity_unit, case.velocity),
+        outcome,
+        ImpactInfo(**info),
     )
 
 
-def _masked(a: Array, name: str, valid: Flag, approaching: Flag) -> Array:
-    """Without an impact sums are 0, events nan and the mode -1; where the input was not usable, nan or -1."""
-    bad = jnp.nan if jnp.issubdtype(a.dtype, jnp.floating) else -1
+def _plausible(case: Case, answer: Answer) -> Flag:
+    """Finite, pushing, not approaching, and within the friction cone: what every law promises."""
+    p, slack = answer.p, TRUSTED * case.options.accuracy.tolerance
+    cone = norm(answer.ix, answer.iy) <= case.given.static * p * (1 + slack) + slack * p
+    return jnp.isfinite(answer.ix + answer.iy + p) & (p > 0) & (answer.v >= -slack * (1 + p)) & cone
+
+
+def _masked(a: Array, name: str, usable: Flag, approaching: Flag) -> Array:
+    """Without an impact sums are 0, events nan and the mode -1; where there is no answer, nan or -1."""
+    bad = jnp.nan if name not in COUNTS else -1
     none = bad if name in EVENTS else 0
-    return jnp.where(valid, jnp.where(approaching, a, none), bad)
+    return jnp.where(usable, jnp.where(approaching, a, none), bad)
+
+
+def _wanted(law: Law, extra: dict[str, ArrayLike | None]) -> dict[str, ArrayLike]:
+    """The parameters that only some laws have; 0 for the others."""
+    values: dict[str, ArrayLike] = {}
+    for name in EXTRA:
+        value = extra.get(name)
+        if name in law.parameters and value is None:
+            raise ValueError(f"law={law.name!r} needs {name}; pass {name}= a number {EXTRA[name]}")
+        if name not in law.parameters and value is not None:
+            takers = " or ".join(repr(other.name) for other in LAWS.values() if name in other.parameters)
+            raise ValueError(
+                f"{name} is not a parameter of law={law.name!r}; leave it out, or pass law= one of {takers}"
+            )
+        values[name] = 0.0 if value is None else value
+    return values
 
 
 def _named(name: str, table: dict[str, T], argument: str) -> T:
@@ -176,24 +210,17 @@ def _named(name: str, table: dict[str, T], argument: str) -> T:
     return table[name]
 
 
-def _arrays(
-    W: ArrayLike, v: ArrayLike, mu: ArrayLike, e: ArrayLike, static: ArrayLike | None
-) -> tuple[Matrix3, Vector3, Scalar, Scalar, Scalar]:
+def _arrays(given: dict[str, ArrayLike]) -> tuple[Array, ...]:
     """Arrays of one floating dtype and one batch shape, or a sentence that says what to pass."""
-    names = ("inverse_inertia", "velocity", "friction", "restitution", "static_friction")
-    tails = ((3, 3), (3,), (), (), ())
-    given = (W, v, mu, e, mu if static is None else static)
-    arrays = [floating(name, a, tail) for a, name, tail in zip(given, names, tails, strict=True)]
-    dtype = jnp.result_type(*arrays)
+    tails = {"inverse_inertia": (3, 3), "velocity": (3,)}
+    arrays = {name: floating(name, a, tails.get(name, ())) for name, a in given.items()}
+    dtype = jnp.result_type(*arrays.values())
     if dtype not in (jnp.float32, jnp.float64):
         raise TypeError(f"inputs have dtype {dtype}; pass float32 or float64")
-    batches = [arrays[0].shape[:-2], arrays[1].shape[:-1], *(a.shape for a in arrays[2:])]
-    check_batch(**dict(zip(names, batches, strict=True)))
-    batch = jnp.broadcast_shapes(*batches)
-    W_, v_, mu_, e_, static_ = (
-        jnp.broadcast_to(a.astype(dtype), batch + tail) for a, tail in zip(arrays, tails, strict=True)
-    )
-    return W_, v_, mu_, e_, static_
+    batches = {name: a.shape[: a.ndim - len(tails.get(name, ()))] for name, a in arrays.items()}
+    check_batch(**batches)
+    batch = jnp.broadcast_shapes(*batches.values())
+    return tuple(jnp.broadcast_to(a.astype(dtype), batch + tails.get(name, ())) for name, a in arrays.items())
 
 
 def _valid(W: Matrix3, v: Vector3, mu: Scalar, e: Scalar, static: Scalar) -> Flag:

@@ -20,6 +20,7 @@ __all__ = [
     "norm",
     "own_kernel",
     "pair",
+    "polynomial_root",
     "root_estimate",
     "root_in",
     "sqrt",
@@ -83,6 +84,25 @@ def root_in(c: Sequence[Scalar], end: Scalar, guess: Scalar, tolerance: Scalar, 
     value = horner(c, t)
     far = value > tolerance
     return jnp.where(far, low - value_low * (t - low) / jnp.where(far, value - value_low, 1), t)
+
+
+def polynomial_root(c: Sequence[Scalar], low: Scalar, high: Scalar, steps: int) -> tuple[Scalar, Flag]:
+    """The root in [low, high] of a polynomial that is monotone there, and whether there is one; if not, `low`.
+
+    Newton's method kept in its bracket. Not to be differentiated: callers take derivatives from the equation.
+    """
+    at_low, at_high = horner(c, low), horner(c, high)
+    there = (at_low <= 0) != (at_high <= 0)
+    sign = jnp.where(at_high > 0, 1, -1)
+    below, above = low, high
+    t = 0.5 * (low + high)
+    for _ in range(steps):
+        value, slope = horner_slope(c, t)
+        short = sign * value < 0
+        below, above = jnp.where(short, t, below), jnp.where(short, above, t)
+        newton = t - value / jnp.where(slope == 0, 1, slope)
+        t = jnp.where((newton > below) & (newton < above), newton, 0.5 * (below + above))
+    return jnp.where(there, t, low), there
 
 
 def root_estimate(a: Scalar, n: int) -> Scalar:

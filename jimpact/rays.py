@@ -40,6 +40,7 @@ __all__ = [
     "slopes",
     "solve_b",
     "sticks",
+    "stopping_impulse",
     "turn_ahead",
 ]
 
@@ -135,6 +136,14 @@ def solve_b(plane: Plane, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
     """B^-1 (x, y)."""
     det = plane.bxx * plane.byy - plane.bxy * plane.bxy
     return (plane.byy * x - plane.bxy * y) / det, (plane.bxx * y - plane.bxy * x) / det
+
+
+def stopping_impulse(plane: Plane, x: Scalar, y: Scalar, v: Scalar, after: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """Impulse that stops the slip (x, y) and turns the normal velocity v into `after`."""
+    ux, uy = solve_b(plane, plane.dx, plane.dy)
+    p = (after - v + ux * x + uy * y) / (plane.w - plane.dx * ux - plane.dy * uy)
+    ix, iy = solve_b(plane, -x - plane.dx * p, -y - plane.dy * p)
+    return ix, iy, p
 
 
 def sticks(plane: Plane, static_friction: Scalar) -> Flag:

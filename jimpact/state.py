@@ -21,6 +21,7 @@ class Outcome(IntEnum):
     SEPARATING = 1  # not approaching: zero impulse, velocity unchanged
     INVALID = 2  # input not usable: nan, W not symmetric positive definite, a coefficient out of range
     UNFINISHED = 3  # not accurate: the steps did not suffice, or the result is not plausible; an estimate
+    OUTSIDE = 4  # outside the domain of the law: it has no answer, see `LAWS[name].domain`
 
 
 ADVICE = {
@@ -28,6 +29,7 @@ ADVICE = {
     Outcome.INVALID: "input not usable: nan, inverse inertia not symmetric positive definite, friction < 0, "
     "static friction below friction, restitution outside [0, 1], or no approach beside the slip",
     Outcome.UNFINISHED: 'not accurate to the tolerance; pass accuracy="high"',
+    Outcome.OUTSIDE: "outside the domain of the law, see LAWS[law].domain; pass another law",
 }
 
 

@@ -13,7 +13,8 @@ from jaxtyping import Float
 
 from jimpact.hodograph import series_at, velocity_at
 from jimpact.impact import prepare
-from jimpact.laws.hodograph_law import Events, Solution, events_of
+from jimpact.laws import LAWS
+from jimpact.laws.hodograph_law import Events, Solution, events_of, follow
 from jimpact.numerics import divide, horner, own_kernel, root_in
 from jimpact.rounds import Steps, recorded
 from jimpact.series import work_done
@@ -54,19 +55,23 @@ def trace(
     """
     if isinstance(samples, bool) or not isinstance(samples, Integral) or samples < 2:
         raise ValueError(f"samples={samples!r}; pass a whole number of at least 2")
+    if isinstance(law, str) and law in LAWS and LAWS[law].rule is None:
+        followed = ", ".join(repr(name) for name, record in LAWS.items() if record.rule)
+        raise ValueError(f"law={law!r} has no path to follow; pass one of {followed}")
     case = prepare(inverse_inertia, velocity, friction, restitution, static_friction, law, accuracy, line_tolerance)
-    units = case.solution.units
-    events = events_of(case.solution)
+    level = case.options.accuracy
+    solution = follow(case.given, case.options)
+    events = events_of(solution)
     p = _spaced(events, int(samples))
-    steps = recorded(case.solution.lane, case.rule, case.level)
-    sample = lambda solution, steps, q: _at(solution, steps, q, case.level.order)  # noqa: E731
+    steps = recorded(solution.lane, case.options.rule, level)
+    sample = lambda solution, steps, q: _at(solution, steps, q, level.order)  # noqa: E731
     ix, iy, work = jax.vmap(
-        lambda q: own_kernel(case.solution.last.taken >= 0, sample, case.solution, steps, q), in_axes=-1, out_axes=-1
+        lambda q: own_kernel(solution.last.taken >= 0, sample, solution, steps, q), in_axes=-1, out_axes=-1
     )(p)
 
-    lane = jax.tree.map(lambda a: a[..., None], case.solution.lane)
+    lane = jax.tree.map(lambda a: a[..., None], solution.lane)
     x, y, v = velocity_at(lane, ix, iy, p)
-    zero_at, stick = events.slip_end[..., None], case.solution.end.stick[..., None]
+    zero_at, stick = events.slip_end[..., None], solution.end.stick[..., None]
     still = (p == zero_at) | ((p > zero_at) & stick)
     x, y = jnp.where(still, 0, x), jnp.where(still, 0, y)
 
@@ -76,12 +81,12 @@ def trace(
         return jnp.where(there, a * unit, jnp.nan)
 
     return Path(
-        shown(p, units.impulse),
-        shown(jnp.stack([x, y], -1), units.velocity),
-        shown(v, units.velocity),
-        shown(jnp.stack([ix, iy, p], -1), units.impulse),
-        shown(work, units.work),
-        Events(*(shown(a, units.impulse) for a in events)),
+        shown(p, case.impulse_unit),
+        shown(jnp.stack([x, y], -1), case.velocity_unit),
+        shown(v, case.velocity_unit),
+        shown(jnp.stack([ix, iy, p], -1), case.impulse_unit),
+        shown(work, case.work_unit),
+        Events(*(shown(a, case.impulse_unit) for a in events)),
     )
 
 
@@ -98,7 +103,7 @@ def _spaced(events: Events, samples: int) -> Float[Array, "... samples"]:
 
 def _at(solution: Solution, steps: Steps, p: Scalar, order: int) -> tuple[Scalar, Scalar, Scalar]:
     """Tangential impulse and normal work (scaled) at the normal impulse p of each lane."""
-    end, _, lane, last, _ = solution
+    end, lane, last, _ = solution
     started = steps.before.books.impulse <= p
     index = jnp.maximum(started.sum(0) - 1, 0)
     pick = lambda a: jnp.take_along_axis(a, index[None], 0)[0] if a.ndim > index.ndim else a[0]  # noqa: E731

@@ -10,6 +10,7 @@ import pytest
 
 import jimpact
 from jimpact.impact import ACCURACIES, prepare
+from jimpact.laws.hodograph_law import follow
 from jimpact.numerics import anywhere
 from jimpact.rounds import CROWD, recorded
 
@@ -35,7 +36,8 @@ def steps_taken():
 
     def count(W, v, mu, e, s):
         case = prepare(W, v, mu, e, s, LAW, "standard", 0.01)
-        return (~recorded(case.solution.lane, case.rule, case.level).before.resting).sum(0)
+        lane = follow(case.given, case.options).lane
+        return (~recorded(lane, case.options.rule, case.options.accuracy).before.resting).sum(0)
 
     return np.asarray(jax.jit(count)(*batch().take(slice(0, HALF))))
 

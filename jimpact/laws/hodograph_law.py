@@ -12,39 +12,29 @@ import jax.numpy as jnp
 from jax.lax import stop_gradient
 
 from jimpact.closure import End, close
-from jimpact.hodograph import Accuracy, Lane, Slide, lane_of, line_start
+from jimpact.hodograph import Lane, Slide, lane_of, line_start
+from jimpact.laws.record import Answer, Given, Options
 from jimpact.numerics import own_kernel
-from jimpact.rays import plane_of
-from jimpact.restitution import StopRule
 from jimpact.rounds import slide
-from jimpact.types import Matrix3, Scalar, Vector3
+from jimpact.state import ImpactInfo
+from jimpact.types import Scalar
 
-__all__ = ["Events", "Solution", "Units", "events_of", "follow", "unfold"]
+__all__ = ["TRUSTED", "Events", "Solution", "events_of", "follow", "hodograph"]
 
-
-class Units(NamedTuple):
-    """Scale of one impact: units in which the inverse mass and the approach speed are 1."""
-
-    velocity: Scalar
-    impulse: Scalar
-
-    @property
-    def work(self) -> Scalar:
-        return self.velocity * self.impulse
+TRUSTED = 1e3  # x the error admitted per step: an estimated error beyond this is UNFINISHED
 
 
 class Solution(NamedTuple):
     """A solved impact in scaled units, with what is needed to look inside."""
 
     end: End
-    units: Units
     lane: Lane
     last: Slide  # where the steps ended
     line_start: Scalar
 
 
 class Events(NamedTuple):
-    """Normal impulse (N s) at each event; nan where it did not happen."""
+    """Normal impulse at each event; nan where it did not happen."""
 
     compression_end: Scalar
     recompression_start: Scalar
@@ -54,42 +44,45 @@ class Events(NamedTuple):
     end: Scalar
 
 
-def follow(
-    inverse_inertia: Matrix3,
-    velocity_before: Vector3,
-    friction: Scalar,
-    restitution: Scalar,
-    static_friction: Scalar,
-    rule: StopRule,
-    accuracy: Accuracy,
-    line_tolerance: float,
-) -> Solution:
-    """Follow the slip of every lane to the end. Lanes must be valid and approaching.
-
-    Scales are constants to the derivative: the impulse is homogeneous, so the result does not depend on them.
-    """
-    speed = stop_gradient(jnp.abs(velocity_before[..., 2]))
-    inverse_mass = stop_gradient(inverse_inertia[..., 2, 2])
-    plane = plane_of(inverse_inertia / inverse_mass[..., None, None], friction)
-    x, y, v = (velocity_before[..., i] / speed for i in range(3))
-    tiny = jnp.maximum(jnp.abs(x), jnp.abs(y)) < jnp.finfo(v.dtype).eps ** 2  # its square would underflow: no slip
-    x, y = (jnp.where(tiny, a - stop_gradient(a), a) for a in (x, y))
-    e = restitution
-    e = jnp.where(e < jnp.finfo(v.dtype).eps ** 2, e - stop_gradient(e), e)  # likewise
-    lane = lane_of(plane, x, y, v, e, line_tolerance)
-    last = slide(lane, rule, accuracy)
-    finish = lambda lane, last, static: close(lane, last, static, rule)  # noqa: E731
-    end = own_kernel(last.taken >= 0, finish, lane, last, static_friction)
-    line = line_start(lane, last, end.books.impulse, line_tolerance)
-    return Solution(end, Units(speed, speed / inverse_mass), lane, last, line)
+def follow(given: Given, options: Options) -> Solution:
+    """Follow the slip of every lane to the end."""
+    tiny = jnp.finfo(given.v.dtype).eps ** 2  # its square would underflow: counts as zero, with its derivative
+    vanished = lambda a, small: jnp.where(small, a - stop_gradient(a), a)  # noqa: E731
+    still = jnp.maximum(jnp.abs(given.x), jnp.abs(given.y)) < tiny
+    x, y, e = vanished(given.x, still), vanished(given.y, still), vanished(given.e, given.e < tiny)
+    lane = lane_of(given.plane, x, y, given.v, e, options.line_tolerance)
+    last = slide(lane, options.rule, options.accuracy)
+    finish = lambda lane, last, static: close(lane, last, static, options.rule)  # noqa: E731
+    end = own_kernel(last.taken >= 0, finish, lane, last, given.static)
+    line = line_start(lane, last, end.books.impulse, options.line_tolerance)
+    return Solution(end, lane, last, line)
 
 
-def unfold(solution: Solution) -> tuple[Vector3, Vector3]:
-    """Impulse and velocity after, in the user's units."""
-    end, units = solution.end, solution.units
-    impulse = [c * units.impulse for c in (end.ix, end.iy, end.books.impulse)]
-    after = [c * units.velocity for c in (end.x, end.y, end.v)]
-    return jnp.stack(impulse, -1), jnp.stack(after, -1)
+def hodograph(given: Given, options: Options) -> Answer:
+    """The law with the stop rule of `options`."""
+    solution = follow(given, options)
+    end, lane = solution.end, solution.lane
+    books, events = end.books, events_of(solution)
+    started = (lane.x0 != 0) | (lane.y0 != 0)
+    case = jnp.where(end.compressing_at_zero, 1, 3) + jnp.where(end.stick, 0, 1)
+    mode = jnp.where(started, jnp.where(end.reaches_zero, case, 0), jnp.where(end.stick, 5, 6))
+    p = books.impulse
+    info = ImpactInfo(
+        compression_impulse=books.compression_impulse,
+        compression_work=books.compression_work,
+        restitution_work=books.restitution_work,
+        friction_work=end.friction_work,
+        kinetic_energy_change=0.5 * (end.ix * (lane.x0 + end.x) + end.iy * (lane.y0 + end.y) + p * (lane.v0 + end.v)),
+        compression_end=events.compression_end,
+        recompression_start=events.recompression_start,
+        recompression_end=events.recompression_end,
+        slip_end=events.slip_end,
+        line_start=events.line_start,
+        compressions=books.compressions.astype(jnp.int32),
+        mode=mode.astype(jnp.int32),
+    )
+    finished = end.finished & (end.error <= TRUSTED * options.accuracy.tolerance)
+    return Answer(end.ix, end.iy, p, end.x, end.y, end.v, jnp.ones_like(finished), finished, info)
 
 
 def events_of(solution: Solution) -> Events:

@@ -4,6 +4,7 @@ Source: Newton 1687; Whittaker 1904 for its use with friction. Can gain kinetic 
 ledger in `ImpactInfo` shows it. Gives no rebound for a grazing start.
 """
 
+from jimpact.laws.hodograph_law import hodograph
 from jimpact.laws.record import Law
 from jimpact.restitution import RULES
 
@@ -11,8 +12,9 @@ __all__ = ["LAW"]
 
 LAW = Law(
     name="newton",
-    rule=RULES["newton"],
+    function=hodograph,
     reference="Newton 1687",
     parameters=("friction", "restitution"),
     may_gain_energy=True,
+    rule=RULES["newton"],
 )

@@ -1,17 +1,84 @@
-"""What the table of laws says about each of them."""
+"""What every law takes and gives, and what the table of laws says about each of them.
 
+A law is one pure function of a `Given` impact. Everything is in scaled units, in which the inverse mass along the
+normal and the approach speed are 1; the front door scales, and makes every lane harmless beforehand.
+
+| letter     | meaning                                                       |
+|------------|---------------------------------------------------------------|
+| x, y, v    | sliding velocity and normal velocity                          |
+| ix, iy, p  | tangential and normal impulse                                 |
+| e, e_t     | normal and tangential restitution                             |
+"""
+
+from collections.abc import Callable
 from typing import NamedTuple
 
-from jimpact.restitution import StopRule
+import jax.numpy as jnp
 
-__all__ = ["Law"]
+from jimpact.hodograph import Accuracy
+from jimpact.rays import Plane
+from jimpact.restitution import StopRule
+from jimpact.state import ImpactInfo
+from jimpact.types import Flag, Scalar
+
+__all__ = ["Answer", "Given", "Law", "Options", "answer"]
+
+
+class Given(NamedTuple):
+    """One impact before it happens: valid, and approaching."""
+
+    plane: Plane  # inverse inertia and kinetic friction
+    x: Scalar
+    y: Scalar
+    v: Scalar
+    e: Scalar
+    static: Scalar  # coefficient of static friction
+    e_t: Scalar  # 0 where the law has none
+    mixing: Scalar  # 0 where the law has none
+
+
+class Options(NamedTuple):
+    """What is the same for all lanes."""
+
+    rule: StopRule
+    accuracy: Accuracy
+    line_tolerance: float
+
+
+class Answer(NamedTuple):
+    """One impact after it happened."""
+
+    ix: Scalar
+    iy: Scalar
+    p: Scalar
+    x: Scalar
+    y: Scalar
+    v: Scalar
+    inside: Flag  # within the domain of the law
+    finished: Flag  # as accurate as asked for
+    info: ImpactInfo
 
 
 class Law(NamedTuple):
     """One law of impact."""
 
     name: str
-    rule: StopRule
+    function: Callable[[Given, Options], Answer]
     reference: str
-    parameters: tuple[str, ...]
+    parameters: tuple[str, ...]  # arguments of `solve` that it needs
     may_gain_energy: bool
+    rule: StopRule | None = None  # of a law that follows the slip
+    rules: tuple[str, ...] = ()  # names of the rules to choose from, of a law that leaves it open
+    domain: str = "every impact"
+
+
+def answer(given: Given, ix: Scalar, iy: Scalar, p: Scalar, inside: Flag, finished: Flag, **known: Scalar) -> Answer:
+    """The answer of an algebraic law: velocities follow from the impulse; of `info`, only what is `known`."""
+    plane = given.plane
+    x = given.x + plane.dx * p + plane.bxx * ix + plane.bxy * iy
+    y = given.y + plane.dy * p + plane.bxy * ix + plane.byy * iy
+    v = given.v + plane.w * p + plane.dx * ix + plane.dy * iy
+    unknown, none = jnp.full_like(p, jnp.nan), jnp.full(p.shape, -1, jnp.int32)
+    energy = 0.5 * (ix * (given.x + x) + iy * (given.y + y) + p * (given.v + v))
+    info = ImpactInfo(*(none if name in ("compressions", "mode") else unknown for name in ImpactInfo._fields))
+    return Answer(ix, iy, p, x, y, v, inside, finished, info._replace(kinetic_energy_change=energy, **known))

@@ -4,6 +4,7 @@ Source: Stronge 1990 (energetic restitution); Jia & Wang, section 2; several com
 Never gains energy.
 """
 
+from jimpact.laws.hodograph_law import hodograph
 from jimpact.laws.record import Law
 from jimpact.restitution import RULES
 
@@ -11,8 +12,9 @@ __all__ = ["LAW"]
 
 LAW = Law(
     name="stronge",
-    rule=RULES["stronge"],
+    function=hodograph,
     reference="Stronge 1990; Jia & Wang; Baber 2011",
     parameters=("friction", "restitution"),
     may_gain_energy=False,
+    rule=RULES["stronge"],
 )

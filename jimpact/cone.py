@@ -1,0 +1,133 @@
+"""Friction that opposes the slip it leaves: the algebraic problem behind the laws of Whittaker and Anitescu & Potra.
+
+An impulse changes the normal velocity by `a` and leaves the slip l s / k, where |s| = 1 and k = w - mu d.s, while
+friction acts against s: the normal impulse is a / k, and
+
+    (l + mu A) s = f        f = w gamma + a d        A = a B + gamma d^T
+
+with gamma the slip before. |s| = 1 is a polynomial of degree four in l, whose roots above zero are the candidates:
+
+    |l f + mu adj(A) f|^2 = det(l + mu A)^2.
+
+The polynomial is monotone between the zeros of its derivative, which is monotone between those of the next one,
+which has a formula. So every root is bracketed beforehand, none is missed, and none is found twice. Derivatives come
+from the equation: the last Newton step is differentiated, and nothing before it.
+
+| letter | meaning                                             | unit    |
+|--------|-----------------------------------------------------|---------|
+| a      | change of the normal velocity                       | m/s     |
+| f, A   | right side and matrix of the equation of slip       | see w, B|
+| l      | slip after x k                                      |         |
+"""
+
+import jax.numpy as jnp
+from jax.lax import stop_gradient
+
+from jimpact.numerics import anywhere, norm, own_kernel, polynomial_root, sqrt
+from jimpact.rays import Plane, normal_rate, solve_b, sticks, stopping_impulse
+from jimpact.types import Flag, Scalar
+
+__all__ = ["opposing", "opposing_at"]
+
+NEWTON_STEPS = 12  # in a bracket; 8 reach four digits on 99.9 % of random roots
+SECULAR_STEPS = 8  # Newton's method on 1/|s| = 1 from below is monotone and nearly linear
+POLISH = 3  # steps of Newton's method on the secular equation, which is nearly linear there
+
+Matrix2 = tuple[Scalar, Scalar, Scalar, Scalar]
+
+
+def opposing(plane: Plane, x: Scalar, y: Scalar, v: Scalar, a: Scalar) -> tuple[Scalar, Scalar, Scalar, Flag]:
+    """Impulse that changes the normal velocity by a > 0 and stops the slip, or else opposes it; and if it exists.
+
+    Where the impulse that stops the slip is on the cone, the derivative is that of stopping.
+    """
+    mu = plane.mu
+    ix, iy, p = stopping_impulse(plane, x, y, v, v + a)
+    stick = (ix * ix + iy * iy <= mu * mu * p * p) & (p > 0)
+    fx, fy = plane.w * x + a * plane.dx, plane.w * y + a * plane.dy
+    A = (
+        a * plane.bxx + x * plane.dx,
+        a * plane.bxy + x * plane.dy,
+        a * plane.bxy + y * plane.dx,
+        a * plane.byy + y * plane.dy,
+    )
+    fx, fy = jnp.where(stick, 1, fx), jnp.where(stick, 0, fy)
+    M = tuple(mu * jnp.where(stick, 0, entry) for entry in A)
+    rate = own_kernel(anywhere(a == a), _closest_root, *stop_gradient((plane, fx, fy, M)))
+    exists = rate >= 0
+    rate = jnp.where(exists, rate, norm(fx, fy))
+    for _ in range(POLISH):
+        rate = stop_gradient(_secular(fx, fy, M, rate)[2])
+    sx, sy, _ = _secular(fx, fy, M, _secular(fx, fy, M, rate)[2])
+    k = normal_rate(plane, sx, sy)
+    exists &= k > 0
+    slide = a / jnp.where(exists, k, 1)
+    impulse = (-mu * slide * sx, -mu * slide * sy, slide)
+    ix, iy, p = (jnp.where(stick, one, other) for one, other in zip((ix, iy, p), impulse, strict=True))
+    return ix, iy, p, stick | exists
+
+
+def opposing_at(plane: Plane, x: Scalar, y: Scalar, p: Scalar) -> tuple[Scalar, Scalar]:
+    """Tangential impulse beside the normal impulse p >= 0 that stops the slip (x, y), or else opposes what is left.
+
+    (l + mu p B) s = f with f the slip without friction: one root, because B is positive definite. Where the impulse
+    that stops the slip is on the cone, the derivative is that of stopping, but for p = 0 and no slip: there it is
+    that of whatever happens to a small p.
+    """
+    mu = plane.mu
+    fx, fy = x + plane.dx * p, y + plane.dy * p
+    ix, iy = solve_b(plane, -fx, -fy)
+    nothing = (x == 0) & (y == 0) & (p == 0)
+    stick = jnp.where(nothing, sticks(plane, mu), ix * ix + iy * iy <= mu * mu * p * p)
+    dx, dy = jnp.where(nothing, plane.dx, fx), jnp.where(nothing, plane.dy, fy)
+    fx, fy = jnp.where(stick, 1, dx), jnp.where(stick, 0, dy)
+    size = mu * jnp.where(nothing, 1, p)
+    M = tuple(jnp.where(stick, 0, size * entry) for entry in (plane.bxx, plane.bxy, plane.bxy, plane.byy))
+    length = norm(fx, fy)
+    rate = jnp.where(M[0] == 0, length, jnp.maximum(length - M[0] - M[3], 0))
+    for _ in range(SECULAR_STEPS):
+        rate = stop_gradient(_secular(fx, fy, M, rate)[2])
+    sx, sy, _ = _secular(fx, fy, M, _secular(fx, fy, M, rate)[2])
+    return jnp.where(stick, ix, -mu * p * sx), jnp.where(stick, iy, -mu * p * sy)
+
+
+def _secular(fx: Scalar, fy: Scalar, M: Matrix2, rate: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """s = (rate + M)^-1 f, and the rate after a step of Newton's method on 1/|s| = 1."""
+    a, b, c, d = rate + M[0], M[1], M[2], rate + M[3]
+    det = a * d - b * c
+    det = jnp.where(det == 0, 1, det)
+    sx, sy = (d * fx - b * fy) / det, (a * fy - c * fx) / det
+    tx, ty = (d * sx - b * sy) / det, (a * sy - c * sx) / det
+    size, slope = sx * sx + sy * sy, sx * tx + sy * ty
+    return sx, sy, rate + jnp.where(slope == 0, 0, (jnp.sqrt(size) - 1) * size / jnp.where(slope == 0, 1, slope))
+
+
+def _closest_root(plane: Plane, fx: Scalar, fy: Scalar, M: Matrix2) -> Scalar:
+    """The root with k > 0 whose s is closest to f in direction; -1 where there is none. No root exceeds `size`."""
+    size = norm(fx, fy) + jnp.abs(M[0]) + jnp.abs(M[1]) + jnp.abs(M[2]) + jnp.abs(M[3])
+    fx, fy, m0, m1, m2, m3 = (entry / size for entry in (fx, fy, *M))
+    gx, gy = m3 * fx - m1 * fy, m0 * fy - m2 * fx
+    trace, det = m0 + m3, m0 * m3 - m1 * m2
+    linear, square = 2 * (trace * det - fx * gx - fy * gy), trace * trace + 2 * det - fx * fx - fy * fy
+    Q = [det * det - gx * gx - gy * gy, linear, square, 2 * trace, jnp.ones_like(det)]
+    best, closest = -jnp.ones_like(det), jnp.full_like(det, -jnp.inf)
+    edges = _stationary(Q)
+    for low, high in zip(edges[:-1], edges[1:], strict=True):
+        t, there = polynomial_root(Q, low, high, NEWTON_STEPS)
+        turned = det + t * (trace + t)
+        scale = 1 / jnp.where(turned == 0, 1, turned)
+        sx, sy = (t * fx + gx) * scale, (t * fy + gy) * scale
+        closeness = (sx * fx + sy * fy) / norm(sx, sy)
+        better = there & (normal_rate(plane, sx, sy) > 0) & (turned != 0) & (closeness > closest)
+        best, closest = jnp.where(better, t, best), jnp.where(better, closeness, closest)
+    return best * jnp.where(best < 0, 1, size)
+
+
+def _stationary(Q: list[Scalar]) -> list[Scalar]:
+    """0, 1, and between them, in order, points that part [0, 1] into pieces on which the quartic Q is monotone."""
+    slope = [Q[1], 2 * Q[2], 3 * Q[3], 4 * Q[4]]
+    middle, spread = -0.25 * Q[3], 0.25 * sqrt(Q[3] * Q[3] - 8 / 3 * Q[2])
+    zero, one = jnp.zeros_like(middle), jnp.ones_like(middle)
+    bends = [zero, jnp.clip(middle - spread, 0, 1), jnp.clip(middle + spread, 0, 1), one]
+    pieces = zip(bends[:-1], bends[1:], strict=True)
+    return [zero, *(polynomial_root(slope, low, high, NEWTON_STEPS)[0] for low, high in pieces), one]

@@ -1,0 +1,67 @@
+"""Anitescu & Potra's law: compression and expansion as two algebraic impacts, each with friction against its slip.
+
+Source: Anitescu & Potra 1997; Chatterjee & Ruina 1998, section 4.2.4; here with the circular cone that the published
+linear complementarity problem approximates by a pyramid. Assumptions: compression ends without normal velocity, and
+with no slip or friction against it (Whittaker's law without rebound); expansion adds the normal impulse e x that of
+compression (Poisson), again with no slip or friction against it. If this leaves the bodies approaching, the normal
+impulse of expansion grows until they do not. Domain: as Whittaker's law without rebound. Does not gain energy.
+"""
+
+import jax.numpy as jnp
+
+from jimpact.cone import opposing, opposing_at
+from jimpact.laws.record import Answer, Given, Law, Options, answer
+from jimpact.numerics import divide, norm, sqrt
+from jimpact.rays import Plane, rates, stopping_impulse
+from jimpact.types import Flag, Scalar
+
+__all__ = ["LAW"]
+
+
+def impulse(given: Given, options: Options) -> Answer:
+    """Whittaker's impulse for e = 0, then expansion from the slip that it leaves."""
+    plane, e = given.plane, given.e
+    ix, iy, p, exists = opposing(plane, given.x, given.y, given.v, -given.v)
+    x = given.x + plane.dx * p + plane.bxx * ix + plane.bxy * iy
+    y = given.y + plane.dy * p + plane.bxy * ix + plane.byy * iy
+    small = 64 * jnp.finfo(p.dtype).eps * (jnp.abs(given.x) + jnp.abs(given.y) + (1 + plane.mu) * p)
+    stuck = norm(x, y) <= small * (plane.bxx + plane.byy + 1)
+    x, y = jnp.where(stuck, 0, x), jnp.where(stuck, 0, y)
+    jx, jy = opposing_at(plane, x, y, e * p)
+    approaching = plane.w * e * p + plane.dx * jx + plane.dy * jy < 0
+    more, found = _grown(plane, x, y, e * p)
+    q = jnp.where(approaching & found, more, e * p)
+    jx, jy = opposing_at(plane, x, y, q)
+    good = exists & (~approaching | found)
+    return answer(given, ix + jx, iy + jy, p + q, exists, good, compression_impulse=p)
+
+
+def _grown(plane: Plane, x: Scalar, y: Scalar, least: Scalar) -> tuple[Scalar, Flag]:
+    """Smallest normal impulse beyond `least`, from slip (x, y) and no normal velocity, that ends without any, either.
+
+    It ends without slip, or with slip in one of the two directions s in which mu d.s = w.
+    """
+    ix, iy, p = stopping_impulse(plane, x, y, jnp.zeros_like(x), jnp.zeros_like(x))
+    found = (p > least) & (ix * ix + iy * iy <= (plane.mu * p) ** 2)
+    best = jnp.where(found, p, jnp.inf)
+    length = norm(plane.dx, plane.dy)
+    ex, ey = divide(plane.dx, length), divide(plane.dy, length)
+    cosine = divide(plane.w, plane.mu * length, 2.0)
+    sine = sqrt(1 - cosine * cosine)
+    for sign in (-1, 1):
+        sx, sy = cosine * ex - sign * sine * ey, cosine * ey + sign * sine * ex
+        g, h = rates(plane, sx, sy)
+        p = divide(sy * x - sx * y, h)
+        slides = (cosine <= 1) & (p > least) & (sx * x + sy * y + g * p >= 0) & (p < best)
+        best, found = jnp.where(slides, p, best), found | slides
+    return jnp.where(found, best, least), found
+
+
+LAW = Law(
+    name="anitescu_potra",
+    function=impulse,
+    reference="Anitescu & Potra 1997; Chatterjee & Ruina 1998, section 4.2.4",
+    parameters=("friction", "restitution"),
+    may_gain_energy=False,
+    domain="impacts in which some friction opposes the slip that it leaves",
+)

@@ -1,0 +1,39 @@
+"""The bilinear law of spheres and disks: reversed slip, cut at the cone.
+
+Source: Walton 1992; Brach 1991; Chatterjee & Ruina 1998, equation (9). Assumptions: normal and tangential motion
+do not couple, and friction acts against the initial slip. Domain: an inverse inertia without coupling of the normal
+(d = 0), and slip along a principal axis of its tangential block; other lanes are OUTSIDE. There it is the same as
+Chatterjee & Ruina's law, and never gains energy.
+"""
+
+import jax.numpy as jnp
+
+from jimpact.laws.record import Answer, Given, Law, Options, answer
+from jimpact.numerics import divide, norm
+
+__all__ = ["LAW"]
+
+
+def impulse(given: Given, options: Options) -> Answer:
+    """Normal impulse -(1 + e) v / w; against the slip min(mu p, (1 + e_t) |slip| / b)."""
+    plane, x, y = given.plane, given.x, given.y
+    r = norm(x, y)
+    sx, sy = divide(x, r), divide(y, r)
+    bx, by = plane.bxx * sx + plane.bxy * sy, plane.bxy * sx + plane.byy * sy
+    along, across = bx * sx + by * sy, by * sx - bx * sy
+    near = jnp.finfo(r.dtype).eps ** 0.5 * (plane.bxx + plane.byy + plane.w)
+    inside = (jnp.abs(plane.dx) <= near) & (jnp.abs(plane.dy) <= near) & (jnp.abs(across) <= near)
+    p = -(1 + given.e) * given.v / plane.w
+    reversing = (1 + given.e_t) * divide(r, along)
+    friction = jnp.where(reversing <= plane.mu * p, reversing, plane.mu * p)
+    return answer(given, -friction * sx, -friction * sy, p, inside, jnp.ones_like(inside))
+
+
+LAW = Law(
+    name="bilinear",
+    function=impulse,
+    reference="Walton 1992; Chatterjee & Ruina 1998, (9)",
+    parameters=("friction", "restitution", "tangential_restitution"),
+    may_gain_energy=False,
+    domain="an inverse inertia without coupling of the normal, and slip along a principal axis, as of spheres and disks",
+)

@@ -1,0 +1,39 @@
+"""Chatterjee & Ruina's law: a weighted sum of the frictionless and the sticking plastic impulse, cut at the cone.
+
+Source: Chatterjee & Ruina 1998, equations (3), (4) and (10)-(14). Assumptions: normal restitution e is kinematic,
+tangential restitution e_t says how much of the slip is reversed (1: all, 0: none but it stops, -1: frictionless).
+Domain: every impact, e in [0, 1], e_t in [-1, 1]. Never gains energy, stays in the cone. No normal rebound for a
+grazing start; may reverse the spin of a sphere (e_t > 0), which no law without tangential restitution can.
+
+Where the candidate lies on the cone both branches give the same impulse; the derivative is that of the inside.
+"""
+
+import jax.numpy as jnp
+
+from jimpact.laws.record import Answer, Given, Law, Options, answer
+from jimpact.numerics import norm
+from jimpact.rays import stopping_impulse
+
+__all__ = ["LAW"]
+
+
+def impulse(given: Given, options: Options) -> Answer:
+    """P = (1 + e) P_I + kappa (P_II - P_I), with P_I frictionless and P_II sticking, both without rebound."""
+    plane, e, e_t = given.plane, given.e, given.e_t
+    plastic = -given.v / plane.w
+    ix, iy, p = stopping_impulse(plane, given.x, given.y, given.v, jnp.zeros_like(given.v))
+    friction = norm(ix, iy)
+    slips = (1 + e_t) * friction > plane.mu * ((1 + e) * plastic + (1 + e_t) * (p - plastic))
+    closing = friction - plane.mu * (p - plastic)
+    kappa = jnp.where(slips, plane.mu * (1 + e) * plastic / jnp.where(slips, closing, 1), 1 + e_t)
+    everywhere = jnp.ones_like(slips)
+    return answer(given, kappa * ix, kappa * iy, (1 + e) * plastic + kappa * (p - plastic), everywhere, everywhere)
+
+
+LAW = Law(
+    name="chatterjee_ruina",
+    function=impulse,
+    reference="Chatterjee & Ruina 1998, (3), (4), (10)-(14)",
+    parameters=("friction", "restitution", "tangential_restitution"),
+    may_gain_energy=False,
+)

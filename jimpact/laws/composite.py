@@ -1,0 +1,33 @@
+"""A mixture of Chatterjee & Ruina's law and a law that follows the slip.
+
+Source: Chatterjee & Ruina 1998, section 5.3: sigma x their law + (1 - sigma) x Routh's. Assumptions: those of both.
+The permissible impulses are a convex set, so a mixture of two of them is permissible: does not gain energy with
+the rules of Poisson and Stronge; with Newton's it can, as `newton` can. Domain: every impact, mixing in [0, 1]. Has
+both a normal rebound for a grazing start (from the slip) and a tangential one (from e_t).
+
+`info` has the energy of the mixture; what happened during the impact is not defined for it.
+"""
+
+from jimpact.laws import chatterjee_ruina
+from jimpact.laws.hodograph_law import hodograph
+from jimpact.laws.record import Answer, Given, Law, Options, answer
+
+__all__ = ["LAW"]
+
+
+def impulse(given: Given, options: Options) -> Answer:
+    """The weighted sum, with the stop rule of the options."""
+    one, other = chatterjee_ruina.impulse(given, options), hodograph(given, options)
+    share = given.mixing
+    ix, iy, p = (share * a + (1 - share) * b for a, b in ((one.ix, other.ix), (one.iy, other.iy), (one.p, other.p)))
+    return answer(given, ix, iy, p, other.inside, other.finished)
+
+
+LAW = Law(
+    name="composite",
+    function=impulse,
+    reference="Chatterjee & Ruina 1998, section 5.3",
+    parameters=("friction", "restitution", "tangential_restitution", "mixing"),
+    may_gain_energy=False,
+    rules=("poisson", "stronge"),
+)

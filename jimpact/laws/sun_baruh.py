@@ -1,0 +1,156 @@
+"""Sun & Baruh's law: two stages, each with one direction of friction, taken from the same stage without friction.
+
+Source: Sun & Baruh 2022, sections 3 and 4, with the corrections that their equations (60)-(65) need: (36),
+(46)-(48), (50) and (51) are used. Assumptions: friction of a stage (compression, restitution) opposes the slip
+that the stage would end with if there were no friction; a stage in which sliding ends is split where it does, and
+goes on by sticking if |B^-1 d| <= static friction, else by sliding in the direction of a frictionless impact. "Sliding
+ends" is no slip with |tangential impulse| = mu x normal impulse, whatever its direction. Restitution ends by the rule
+of Poisson or by the energetic rule (Stronge). Exact in the plane; in space an approximation of what `poisson` and
+`stronge` solve, and it can gain energy: the friction of a stage may push along the slip.
+
+Domain: impacts in which each stage ends, and not in approach; others are OUTSIDE. `info.mode` is their case 0..6.
+
+| letter | meaning                                                        |
+|--------|----------------------------------------------------------------|
+| t      | tangential impulse per normal impulse of a piece               |
+| k      | dv/dp on a piece                                               |
+| pf     | normal impulse of a stage without friction                     |
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jimpact.laws.record import Answer, Given, Law, Options, answer
+from jimpact.numerics import divide, norm, sqrt
+from jimpact.rays import Plane, solve_b, sticks
+from jimpact.restitution import Books, book, end_of_compression, open_books
+from jimpact.types import Flag, Scalar
+
+__all__ = ["LAW"]
+
+
+class At(NamedTuple):
+    """Where the impact is: tangential impulse, velocity, and the books of the normal impulse."""
+
+    ix: Scalar
+    iy: Scalar
+    x: Scalar
+    y: Scalar
+    v: Scalar
+    books: Books
+
+
+def impulse(given: Given, options: Options) -> Answer:
+    """Compression, then restitution, each in one piece or two."""
+    plane, v, e, rule = given.plane, given.v, given.e, options.rule
+    zero = jnp.zeros_like(v)
+    start = At(zero, zero, given.x, given.y, v, open_books(v))
+    started = (given.x != 0) | (given.y != 0)
+    stick = sticks(plane, given.static)
+
+    halt, stops = _sliding_ends(plane, start)
+    halts = stops & started & (halt.v < 0)
+    rested = halts | ~started
+    at = _choose(halts, halt, start)
+    t = _friction(plane, at, -v / plane.w, rested, stick)
+    k = plane.w + plane.dx * t[0] + plane.dy * t[1]
+    ends = k > 0
+    at = _moved(plane, at, t, jnp.where(ends, -at.v / jnp.where(ends, k, 1), 1))
+    at = at._replace(v=zero, books=end_of_compression(at.books, jnp.ones_like(ends)))
+    slip_end = jnp.where(halts, halt.books.impulse, jnp.nan)
+
+    missing = lambda at: rule.target(at.books, v, e) - rule.current(at.books, at.v)  # noqa: E731
+    sticking = rested & stick
+    halt, stops = _sliding_ends(plane, at)
+    halts_later = stops & ~rested & (missing(halt) > 0)
+    frictionless = rule.distance(missing(at), at.v, plane.w, at.books, e)
+    first = _friction(plane, at, frictionless, sticking, stick)
+    second = _friction(plane, at, frictionless, halts_later, stick)
+    at = _choose(halts_later, halt, at)
+    t = tuple(jnp.where(halts_later, b, a) for a, b in zip(first, second, strict=True))
+    p = rule.distance(missing(at), at.v, plane.w + plane.dx * t[0] + plane.dy * t[1], at.books, e)
+    reached = jnp.isfinite(p)
+    at = _moved(plane, at, t, jnp.where(reached, p, 1))
+
+    inside = ends & reached & (at.v >= 0)
+    case = jnp.where(halts, 1, jnp.where(halts_later, 3, 0)) + jnp.where((halts | halts_later) & ~stick, 1, 0)
+    mode = jnp.where(started, case, jnp.where(stick, 5, 6))
+    return answer(
+        given,
+        at.ix,
+        at.iy,
+        at.books.impulse,
+        inside,
+        inside,
+        compression_impulse=at.books.compression_impulse,
+        compression_work=at.books.compression_work,
+        restitution_work=at.books.restitution_work,
+        compression_end=at.books.first_end,
+        slip_end=jnp.where(halts_later, halt.books.impulse, slip_end),
+        mode=mode.astype(jnp.int32),
+    )
+
+
+def _sliding_ends(plane: Plane, at: At) -> tuple[At, Flag]:
+    """Where slip is zero with |tangential impulse| = mu x normal impulse, and if that is possible.
+
+    With b = B^-1 gamma and u = B^-1 d this is |b + u p| = mu p, of which the smallest p > 0 is taken.
+    """
+    bx, by = solve_b(plane, at.x, at.y)
+    ux, uy = solve_b(plane, plane.dx, plane.dy)
+    square, half, rest = ux * ux + uy * uy - plane.mu * plane.mu, bx * ux + by * uy, bx * bx + by * by
+    inner = half * half - square * rest
+    root = sqrt(inner)
+    # The two forms of the same root, each where it does not subtract; none where its denominator is not positive.
+    top, bottom = jnp.where(half < 0, rest, half + root), jnp.where(half < 0, root - half, -square)
+    possible = (inner >= 0) & (rest > 0) & (bottom > 0)
+    p = jnp.where(possible, top / jnp.where(possible, bottom, 1), 0)
+    per = tuple(jnp.where(possible, -(u + b / jnp.where(possible, p, 1)), 0) for b, u in ((bx, ux), (by, uy)))
+    there = _moved(plane, at, per, p)
+    return there._replace(x=jnp.zeros_like(p), y=jnp.zeros_like(p)), possible
+
+
+def _friction(plane: Plane, at: At, frictionless: Scalar, rested: Flag, stick: Flag) -> tuple[Scalar, Scalar]:
+    """Tangential impulse per normal impulse: of sticking, or against the slip after a frictionless stage.
+
+    Where slip was zero (`rested`), a frictionless stage slides along d.
+    """
+    ux, uy = solve_b(plane, plane.dx, plane.dy)
+    fx = jnp.where(rested, plane.dx, at.x + plane.dx * frictionless)
+    fy = jnp.where(rested, plane.dy, at.y + plane.dy * frictionless)
+    r, sticks = norm(fx, fy), rested & stick
+    return (
+        jnp.where(sticks, -ux, -plane.mu * divide(fx, r)),
+        jnp.where(sticks, -uy, -plane.mu * divide(fy, r)),
+    )
+
+
+def _moved(plane: Plane, at: At, t: tuple[Scalar, ...], p: Scalar) -> At:
+    """After the normal impulse p with the tangential impulse t p: velocity and work are those of a straight piece."""
+    ix, iy = t[0] * p, t[1] * p
+    v = at.v + plane.w * p + plane.dx * ix + plane.dy * iy
+    return At(
+        at.ix + ix,
+        at.iy + iy,
+        at.x + plane.dx * p + plane.bxx * ix + plane.bxy * iy,
+        at.y + plane.dy * p + plane.bxy * ix + plane.byy * iy,
+        v,
+        book(at.books, p, 0.5 * (at.v + v) * p),
+    )
+
+
+def _choose(flag: Flag, one: At, other: At) -> At:
+    return jax.tree.map(lambda a, b: jnp.where(flag, a, b), one, other)
+
+
+LAW = Law(
+    name="sun_baruh",
+    function=impulse,
+    reference="Sun & Baruh 2022, sections 3 and 4",
+    parameters=("friction", "restitution"),
+    may_gain_energy=True,
+    rules=("poisson", "stronge"),
+    domain="impacts in which compression and restitution end, and not in approach",
+)
