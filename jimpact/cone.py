@@ -20,6 +20,8 @@ from the equation: the last Newton step is differentiated, and nothing before it
 | l      | slip after x k                                      |         |
 """
 
+import itertools
+
 import jax.numpy as jnp
 from jax.lax import stop_gradient
 
@@ -112,7 +114,7 @@ def _closest_root(plane: Plane, fx: Scalar, fy: Scalar, M: Matrix2) -> Scalar:
     Q = [det * det - gx * gx - gy * gy, linear, square, 2 * trace, jnp.ones_like(det)]
     best, closest = -jnp.ones_like(det), jnp.full_like(det, -jnp.inf)
     edges = _stationary(Q)
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in itertools.pairwise(edges):
         t, there = polynomial_root(Q, low, high, NEWTON_STEPS)
         turned = det + t * (trace + t)
         scale = 1 / jnp.where(turned == 0, 1, turned)
@@ -129,5 +131,4 @@ def _stationary(Q: list[Scalar]) -> list[Scalar]:
     middle, spread = -0.25 * Q[3], 0.25 * sqrt(Q[3] * Q[3] - 8 / 3 * Q[2])
     zero, one = jnp.zeros_like(middle), jnp.ones_like(middle)
     bends = [zero, jnp.clip(middle - spread, 0, 1), jnp.clip(middle + spread, 0, 1), one]
-    pieces = zip(bends[:-1], bends[1:], strict=True)
-    return [zero, *(polynomial_root(slope, low, high, NEWTON_STEPS)[0] for low, high in pieces), one]
+    return [zero, *(polynomial_root(slope, low, high, NEWTON_STEPS)[0] for low, high in itertools.pairwise(bends)), one]

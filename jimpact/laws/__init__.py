@@ -7,6 +7,7 @@ from jimpact.laws import (
     composite,
     newton,
     poisson,
+    smith,
     stronge,
     sun_baruh,
     whittaker,
@@ -16,16 +17,17 @@ from jimpact.laws.record import Law
 __all__ = ["LAWS", "Law"]
 
 LAWS: dict[str, Law] = {
-    law.name: law
-    for law in (
-        stronge.LAW,
-        poisson.LAW,
-        newton.LAW,
-        chatterjee_ruina.LAW,
-        whittaker.LAW,
-        anitescu_potra.LAW,
-        bilinear.LAW,
-        sun_baruh.LAW,
-        composite.LAW,
+    module.LAW.name: module.LAW
+    for module in (
+        stronge,
+        poisson,
+        newton,
+        chatterjee_ruina,
+        whittaker,
+        smith,
+        anitescu_potra,
+        bilinear,
+        sun_baruh,
+        composite,
     )
 }

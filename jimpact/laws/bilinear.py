@@ -35,5 +35,5 @@ LAW = Law(
     reference="Walton 1992; Chatterjee & Ruina 1998, (9)",
     parameters=("friction", "restitution", "tangential_restitution"),
     may_gain_energy=False,
-    domain="an inverse inertia without coupling of the normal, and slip along a principal axis, as of spheres and disks",
+    domain="spheres and disks: inverse inertia without coupling of the normal, slip along a principal axis",
 )
