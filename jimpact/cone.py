@@ -31,15 +31,17 @@ from jimpact.types import Flag, Scalar
 
 __all__ = ["opposing", "opposing_at"]
 
-NEWTON_STEPS = 12  # in a bracket; 8 reach four digits on 99.9 % of random roots
+NEWTON_STEPS = 24  # in a bracket; small roots beside large ones need many
 SECULAR_STEPS = 8  # Newton's method on 1/|s| = 1 from below is monotone and nearly linear
 POLISH = 3  # steps of Newton's method on the secular equation, which is nearly linear there
 
 Matrix2 = tuple[Scalar, Scalar, Scalar, Scalar]
 
 
-def opposing(plane: Plane, x: Scalar, y: Scalar, v: Scalar, a: Scalar) -> tuple[Scalar, Scalar, Scalar, Flag]:
-    """Impulse that changes the normal velocity by a > 0 and stops the slip, or else opposes it; and if it exists.
+def opposing(plane: Plane, x: Scalar, y: Scalar, v: Scalar, a: Scalar) -> tuple[Scalar, Scalar, Scalar, Flag, Flag]:
+    """Impulse that changes the normal velocity by a > 0 and stops the slip, or else opposes it.
+
+    Returns also whether it exists, and whether it is accurate.
 
     Where the impulse that stops the slip is on the cone, the derivative is that of stopping.
     """
@@ -62,11 +64,12 @@ def opposing(plane: Plane, x: Scalar, y: Scalar, v: Scalar, a: Scalar) -> tuple[
         rate = stop_gradient(_secular(fx, fy, M, rate)[2])
     sx, sy, _ = _secular(fx, fy, M, _secular(fx, fy, M, rate)[2])
     k = normal_rate(plane, sx, sy)
-    exists &= k > 0
-    slide = a / jnp.where(exists, k, 1)
+    accurate = jnp.abs(sx * sx + sy * sy - 1) <= jnp.finfo(k.dtype).eps ** 0.5
+    exists &= (k > 0) | ~accurate
+    slide = a / jnp.where(k > 0, k, 1)
     impulse = (-mu * slide * sx, -mu * slide * sy, slide)
     ix, iy, p = (jnp.where(stick, one, other) for one, other in zip((ix, iy, p), impulse, strict=True))
-    return ix, iy, p, stick | exists
+    return ix, iy, p, stick | exists, stick | (accurate & (k > 0))
 
 
 def opposing_at(plane: Plane, x: Scalar, y: Scalar, p: Scalar) -> tuple[Scalar, Scalar]:

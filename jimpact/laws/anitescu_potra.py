@@ -21,7 +21,7 @@ __all__ = ["LAW"]
 def impulse(given: Given, options: Options) -> Answer:
     """Whittaker's impulse for e = 0, then expansion from the slip that it leaves."""
     plane, e = given.plane, given.e
-    ix, iy, p, exists = opposing(plane, given.x, given.y, given.v, -given.v)
+    ix, iy, p, exists, accurate = opposing(plane, given.x, given.y, given.v, -given.v)
     x = given.x + plane.dx * p + plane.bxx * ix + plane.bxy * iy
     y = given.y + plane.dy * p + plane.bxy * ix + plane.byy * iy
     small = 64 * jnp.finfo(p.dtype).eps * (jnp.abs(given.x) + jnp.abs(given.y) + (1 + plane.mu) * p)
@@ -32,7 +32,7 @@ def impulse(given: Given, options: Options) -> Answer:
     more, found = _grown(plane, x, y, e * p)
     q = jnp.where(approaching & found, more, e * p)
     jx, jy = opposing_at(plane, x, y, q)
-    good = exists & (~approaching | found)
+    good = accurate & (~approaching | found)
     return answer(given, ix + jx, iy + jy, p + q, exists, good, compression_impulse=p)
 
 

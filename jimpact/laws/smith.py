@@ -28,9 +28,9 @@ from jax.lax import stop_gradient
 
 from jimpact.cone import opposing
 from jimpact.laws.record import Answer, Given, Law, Options, answer
-from jimpact.numerics import anywhere, divide, norm, own_kernel
+from jimpact.numerics import anywhere, divide, norm, own_kernel, pair, unpair
 from jimpact.rays import Plane, normal_rate
-from jimpact.types import Flag, Scalar
+from jimpact.types import Flag, Pair, Scalar
 
 __all__ = ["LAW"]
 
@@ -38,16 +38,18 @@ FIRST_STEPS = 12  # from y = -i: 8 suffice for all but 5 of 10,000 random impact
 GROWTH = 1.5  # of n in one step: y follows to three digits in two Newton steps, on 99.9 % of random impacts
 FOLLOWING_STEPS = 2
 GROWING_STEPS = 72  # 1.5^72 = 5e12: skipped once every lane is past its root
-LAST_STEPS = 9  # in the bracket; 6 reach round-off on 99.9 % of random impacts
+NEAR = 1e-4  # of the slip: closer than this, what the second equation lacks has its sign
+LAST_STEPS = 12  # in the bracket; 6 reach round-off on 99.9 % of random impacts
 
 
 class Guess(NamedTuple):
-    """Slip after and normal impulse, in units of the slip before; the root is between `low` and n once it is passed."""
+    """Slip after and normal impulse, in units of the slip before; once `passed`, the root is between low and high."""
 
     x: Scalar
     y: Scalar
     n: Scalar
     low: Scalar
+    high: Scalar
     passed: Flag
 
 
@@ -78,49 +80,61 @@ def impulse(given: Given, options: Options) -> Answer:
     qx, qy = _average(x, y, *problem[1:3])
     p = n * size
     sliding = (-plane.mu * p * qx, -plane.mu * p * qy, p)
-    *resting, exists = opposing(plane, given.x, given.y, given.v, a)
+    *resting, exists, accurate = opposing(plane, given.x, given.y, given.v, a)
     ix, iy, p = (jnp.where(slides, one, other) for one, other in zip(sliding, resting, strict=True))
-    return answer(given, ix, iy, p, jnp.ones_like(good), jnp.where(slides, good, exists))
+    return answer(given, ix, iy, p, slides | exists, jnp.where(slides, good, accurate))
 
 
 def _root(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar) -> Guess:
     """The first root as n grows."""
     go = anywhere(a == a)
     problem = (plane, ix, iy, a)
-    guess = Guess(*own_kernel(go, _first, *problem), jnp.zeros_like(a, bool))
-    grow = lambda guess: own_kernel(go, _grow, *problem, guess)  # noqa: E731
+    least = a / (plane.w + plane.mu * norm(plane.dx, plane.dy))
+    x, y = unpair(own_kernel(go, _first, *problem, least))
+    guess = Guess(x, y, least, least, least, jnp.zeros_like(a, bool))
+
+    def grow(guess: Guess) -> Guess:
+        x, y = unpair(own_kernel(go, _next, *problem, guess.x, guess.y, guess.n))
+        n = GROWTH * guess.n
+        high = GROWTH * n  # the slip may be off by a little, and the root lie beyond n
+        new = Guess(x, y, n, guess.n, high, n * normal_rate(plane, *_average(x, y, ix, iy)) >= a)
+        return jax.tree.map(lambda old, new: jnp.where(guess.passed, old, new), guess, new)
+
+    def narrow(guess: Guess, _: None) -> tuple[Guess, None]:
+        slip, bracket, n = own_kernel(go, _narrowed, *problem, guess)
+        return Guess(*unpair(slip), n, *unpair(bracket), guess.passed), None
+
     one = lambda guess, _: (lax.cond(anywhere(~guess.passed), grow, lambda g: g, guess), None)  # noqa: E731
     guess = lax.scan(one, guess, None, length=GROWING_STEPS)[0]
-    one = lambda guess, _: (own_kernel(go, _narrow, *problem, guess), None)  # noqa: E731
-    return lax.scan(one, guess, None, length=LAST_STEPS)[0]
+    return lax.scan(narrow, guess, None, length=LAST_STEPS)[0]
 
 
-def _first(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar) -> tuple[Scalar, Scalar, Scalar, Scalar]:
-    """The smallest n that can be a root, and the slip after."""
-    n = a / (plane.w + plane.mu * norm(plane.dx, plane.dy))
-    x, y = _corrected(plane, ix, iy, a, -ix, -iy, n, FIRST_STEPS)
-    return x, y, n, n
+def _first(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar, n: Scalar) -> Pair:
+    """The slip after at the smallest n that can be a root."""
+    return pair(*_corrected(plane, ix, iy, a, -ix, -iy, n, FIRST_STEPS))
 
 
-def _grow(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar, guess: Guess) -> Guess:
-    """The next n, with the slip after, for lanes that are still short of the root."""
-    n = GROWTH * guess.n
+def _next(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar, x: Scalar, y: Scalar, n: Scalar) -> Pair:
+    """The slip after at GROWTH n, from that at n."""
+    at = _tangent(plane, ix, iy, a, x, y, n)
+    more = (GROWTH - 1) * n
+    x, y = x + at.ax + at.bx * more, y + at.ay + at.by * more
+    return pair(*_corrected(plane, ix, iy, a, x, y, GROWTH * n, FOLLOWING_STEPS))
+
+
+def _narrowed(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar, guess: Guess) -> tuple[Pair, Pair, Scalar]:
+    """Slip after, bracket and n after a step of Newton's method on both equations, kept in the bracket."""
     at = _tangent(plane, ix, iy, a, guess.x, guess.y, guess.n)
+    known = jnp.abs(at.ax) + jnp.abs(at.ay) <= NEAR * (1 + norm(guess.x, guess.y))  # else the sign may be wrong
+    low = jnp.where(known & (at.lacks > 0), guess.n, guess.low)
+    high = jnp.where(known & (at.lacks <= 0), guess.n, guess.high)
+    newton = guess.n + divide(at.lacks, at.slope)
+    slack = NEAR * (high - low) + 4 * jnp.finfo(newton.dtype).eps * high  # round-off may point out of the bracket
+    inside = (newton >= low - slack) & (newton <= high + slack)
+    margin = 0.1 * (high - low)
+    n = jnp.where(inside, newton, jnp.clip(newton, low + margin, high - margin))
     more = n - guess.n
-    x, y = guess.x + at.ax + at.bx * more, guess.y + at.ay + at.by * more
-    x, y = _corrected(plane, ix, iy, a, x, y, n, FOLLOWING_STEPS)
-    qx, qy = _average(x, y, ix, iy)
-    passed = n * normal_rate(plane, qx, qy) >= a
-    new = Guess(x, y, n, guess.n, passed)
-    return jax.tree.map(lambda old, new: jnp.where(guess.passed, old, new), guess, new)
-
-
-def _narrow(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar, guess: Guess) -> Guess:
-    """A step of Newton's method on both equations, which may not leave [low, GROWTH low]."""
-    at = _tangent(plane, ix, iy, a, guess.x, guess.y, guess.n)
-    n = jnp.clip(guess.n + divide(at.lacks, at.slope), guess.low, GROWTH * guess.low)
-    more = n - guess.n
-    return guess._replace(x=guess.x + at.ax + at.bx * more, y=guess.y + at.ay + at.by * more, n=n)
+    return pair(guess.x + at.ax + at.bx * more, guess.y + at.ay + at.by * more), pair(low, high), n
 
 
 def _corrected(
