@@ -1,12 +1,15 @@
 """Rigid-body impact with friction in JAX: batched, differentiable, with a real coefficient of restitution."""
 
-from jimpact.bodies import Collision, collide
+from jimpact.bodies import Collision, ManyCollision, collide, collide_bodies
 from jimpact.contact import Body, contact_frame, immovable
 from jimpact.diagnostics import event_sequence, permissible
 from jimpact.impact import solve
-from jimpact.inertia import inverse_inertia, inverse_inertia_generalized
+from jimpact.inertia import inverse_inertia, inverse_inertia_contacts, inverse_inertia_generalized
 from jimpact.laws import LAWS
+from jimpact.mechanism import MechanismCollision, collide_mechanism
+from jimpact.planar import PlanarModes, planar_modes, solve_planar
 from jimpact.rays import invariant_directions
+from jimpact.sequence import Contacts, resolve_contacts
 from jimpact.state import Impact, ImpactError, ImpactInfo, Outcome, require
 from jimpact.trace import trace
 
@@ -15,19 +18,29 @@ __all__ = [
     "LAWS",
     "Body",
     "Collision",
+    "Contacts",
     "Impact",
     "ImpactError",
     "ImpactInfo",
+    "ManyCollision",
+    "MechanismCollision",
     "Outcome",
+    "PlanarModes",
     "collide",
+    "collide_bodies",
+    "collide_mechanism",
     "contact_frame",
     "event_sequence",
     "immovable",
     "invariant_directions",
     "inverse_inertia",
+    "inverse_inertia_contacts",
     "inverse_inertia_generalized",
     "permissible",
+    "planar_modes",
     "require",
+    "resolve_contacts",
     "solve",
+    "solve_planar",
     "trace",
 ]

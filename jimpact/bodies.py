@@ -1,17 +1,20 @@
-"""Two bodies in world axes: from their motion before an impact to their motion after it."""
+"""Bodies in world axes: from their motion before an impact to their motion after it."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Float
 
 from jimpact.contact import Body, apply_impulse, floating, relative_velocity
 from jimpact.impact import solve
-from jimpact.inertia import inverse_inertia
+from jimpact.inertia import inverse_inertia, inverse_inertia_contacts
+from jimpact.sequence import Contacts, resolve_contacts
 from jimpact.state import Impact
 from jimpact.types import ArrayLike
 
-__all__ = ["Collision", "collide"]
+__all__ = ["Collision", "ManyCollision", "collide", "collide_bodies"]
 
 
 class Collision(NamedTuple):
@@ -42,6 +45,44 @@ def collide(
     impact = solve(W, v, friction, restitution, **options)
     after_a, after_b = apply_impulse(body_a, body_b, point, normal, impact.impulse)
     return Collision(_kept(body_a, after_a), _kept(body_b, after_b), impact)
+
+
+class ManyCollision(NamedTuple):
+    """All bodies after their contacts were resolved, and the contacts."""
+
+    bodies: Body
+    contacts: Contacts
+
+
+def collide_bodies(
+    bodies: Body,
+    pairs: Sequence[tuple[int, int]],
+    points: Float[ArrayLike, "... k 3"],
+    normals: Float[ArrayLike, "... k 3"],
+    friction: Float[ArrayLike, "... k"],
+    restitution: Float[ArrayLike, "... k"],
+    **options: Any,
+) -> ManyCollision:
+    """Let many bodies collide at k contacts, one after another; `options` as in `resolve_contacts`.
+
+    `bodies` is one Body whose fields have the bodies along their last batch axis (`jax.tree.map(stack, ...)`);
+    contact i is between the bodies pairs[i] = (a, b), at points[i], with the unit normal normals[i] from b into a.
+    """
+    points, normals = jnp.asarray(points), jnp.asarray(normals)
+    W = inverse_inertia_contacts(bodies, pairs, points, normals)
+    a, b = (jnp.asarray([pair[side] for pair in pairs]) for side in (0, 1))
+    axis = jnp.asarray(bodies.mass).ndim - 1
+    take = lambda index: jax.tree.map(lambda f: jnp.take(jnp.asarray(f), index, axis), bodies)  # noqa: E731
+    contacts = resolve_contacts(
+        W, relative_velocity(take(a), take(b), points, normals), friction, restitution, **options
+    )
+    velocity, turning = jnp.asarray(bodies.velocity), jnp.asarray(bodies.angular_velocity)
+    on_a, on_b = apply_impulse(take(a), take(b), points, normals, contacts.impulse)
+    for index, after, before in ((a, on_a, take(a)), (b, on_b, take(b))):
+        velocity = velocity.at[..., index, :].add(after.velocity - before.velocity)
+        turning = turning.at[..., index, :].add(after.angular_velocity - before.angular_velocity)
+    after = bodies._replace(velocity=velocity, angular_velocity=turning)
+    return ManyCollision(_kept(bodies, after), contacts)
 
 
 def _kept(before: Body, after: Body) -> Body:

@@ -13,6 +13,7 @@ On 2 and 3 k = dv/dp is constant, v linear and the work quadratic in the normal 
 formula. A lane that already stopped gets pieces of length zero, with the derivative of the stopping point.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -24,6 +25,8 @@ from jimpact.restitution import Books, StopRule, book, end_of_compression, start
 from jimpact.types import Flag, Scalar
 
 __all__ = ["End", "close"]
+
+Ray = Callable[[Plane, Flag], tuple[Scalar, Scalar]]
 
 
 class End(NamedTuple):
@@ -56,8 +59,8 @@ class Glide(NamedTuple):
     stopped: Flag
 
 
-def close(lane: Lane, state: Slide, static: Scalar, rule: StopRule) -> End:
-    """Finish every lane in closed form."""
+def close(lane: Lane, state: Slide, static: Scalar, rule: StopRule, ray: Ray = diverging_ray) -> End:
+    """Finish every lane in closed form; `ray` gives the diverging one."""
     plane = lane.plane
     x, y, v = velocity(lane, state)
     slips = (x != 0) | (y != 0)
@@ -86,7 +89,7 @@ def close(lane: Lane, state: Slide, static: Scalar, rule: StopRule) -> End:
     gx, gy = jnp.where(settles, 0, gx), jnp.where(settles, 0, gy)
 
     ux, uy = solve_b(plane, plane.dx, plane.dy)
-    qx, qy = diverging_ray(plane, ~stick)
+    qx, qy = ray(plane, ~stick)
     tx, ty = jnp.where(stick, ux, plane.mu * qx), jnp.where(stick, uy, plane.mu * qy)
     kappa = plane.w - plane.dx * tx - plane.dy * ty
     last, p2 = _glide(line._replace(v=v), kappa, jnp.full_like(v, jnp.inf), lane, rule)

@@ -35,7 +35,7 @@ NEWTON_STEPS = 24  # in a bracket; small roots beside large ones need many
 SECULAR_STEPS = 8  # Newton's method on 1/|s| = 1 from below is monotone and nearly linear
 POLISH = 3  # steps of Newton's method on the secular equation, which is nearly linear there
 
-Matrix2 = tuple[Scalar, Scalar, Scalar, Scalar]
+Matrix2 = tuple[Scalar, ...]  # four entries, row by row
 
 
 def opposing(plane: Plane, x: Scalar, y: Scalar, v: Scalar, a: Scalar) -> tuple[Scalar, Scalar, Scalar, Flag, Flag]:

@@ -13,13 +13,15 @@ W is 3x3, symmetric, in contact axes (rows t1, t2, n of `contact_frame`), 1/kg. 
 | u, p | relative velocity of the contact points (m/s); impulse on body a (N s); contact frame | (3,) |
 | R, r, m, I | contact rotation, lever arm, mass, inertia, as in `contact` | |
 | M, q | mass matrix, symmetric positive definite; generalised speeds | (n,n), (n,) |
-| J | contact Jacobian, rows along t1, t2, n | (3,n) |
+| J | contact Jacobian, rows along t1, t2, n; in the plane t, n | (3,n), (2,n) |
 | L | Cholesky factor of M = L L^T, as a list of columns from the diagonal down | n, n-1, .., 1 |
 
 Linear algebra is written out in array operations, n steps for n coordinates, so that it compiles to plain
 arithmetic on every device. The helpers are jitted so that a call outside `jax.jit` compiles a few pieces, not
 hundreds of single operations.
 """
+
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
@@ -39,7 +41,12 @@ from jimpact.contact import (
 from jimpact.numerics import sqrt
 from jimpact.types import Array, Flag, Matrix3, Vector3
 
-__all__ = ["generalized_velocity_after", "inverse_inertia", "inverse_inertia_generalized"]
+__all__ = [
+    "generalized_velocity_after",
+    "inverse_inertia",
+    "inverse_inertia_contacts",
+    "inverse_inertia_generalized",
+]
 
 
 def inverse_inertia(body_a: Body, body_b: Body, point: Vector3, normal: Vector3) -> Matrix3:
@@ -53,12 +60,14 @@ def inverse_inertia(body_a: Body, body_b: Body, point: Vector3, normal: Vector3)
     return jnp.where(usable[..., None, None], _share(a, point, frame) + _share(b, point, frame), jnp.nan)
 
 
-def inverse_inertia_generalized(mass_matrix: Float[Array, "... n n"], jacobian: Float[Array, "... 3 n"]) -> Matrix3:
+def inverse_inertia_generalized(
+    mass_matrix: Float[Array, "... n n"], jacobian: Float[Array, "... k n"]
+) -> Float[Array, "... k k"]:
     """W = J M^-1 J^T in the contact frame, exactly symmetric, 1/kg.
 
     `jacobian` maps generalised speeds to the relative velocity of the contact points along t1, t2, n (of body a
-    relative to body b). Where `mass_matrix` is not symmetric positive definite, W is nan, with zero derivative.
-    If the mechanism cannot move in all three directions W is singular, as J is.
+    relative to body b), in the plane (k = 2) along t, n. Where `mass_matrix` is not symmetric positive definite, W
+    is nan, with zero derivative. If the mechanism cannot move in all k directions W is singular, as J is.
     """
     mass_matrix, jacobian = _checked_coordinates(mass_matrix, jacobian)
     factor, definite = _cholesky(mass_matrix)
@@ -69,9 +78,9 @@ def inverse_inertia_generalized(mass_matrix: Float[Array, "... n n"], jacobian: 
 
 def generalized_velocity_after(
     mass_matrix: Float[Array, "... n n"],
-    jacobian: Float[Array, "... 3 n"],
+    jacobian: Float[Array, "... k n"],
     velocity: Float[Array, "... n"],
-    impulse: Vector3,
+    impulse: Float[Array, "... k"],
 ) -> Float[Array, "... n"]:
     """Generalised speeds q + M^-1 J^T p after `impulse` p (contact frame, on body a, N s), in the units of `velocity`.
 
@@ -79,7 +88,7 @@ def generalized_velocity_after(
     """
     mass_matrix, jacobian = _checked_coordinates(mass_matrix, jacobian)
     velocity = floating("velocity", velocity, (jacobian.shape[-1],))
-    impulse = floating("impulse", impulse, (3,))
+    impulse = floating("impulse", impulse, (jacobian.shape[-2],))
     check_batch(
         mass_matrix=mass_matrix.shape[:-2],
         jacobian=jacobian.shape[:-2],
@@ -90,6 +99,34 @@ def generalized_velocity_after(
     push = transform(jnp.swapaxes(jacobian, -1, -2), impulse)
     change = _backward(factor, _forward(factor, push[..., None]))[..., 0]
     return jnp.where(definite[..., None], velocity + change, jnp.nan)
+
+
+def inverse_inertia_contacts(
+    bodies: Body, pairs: Sequence[tuple[int, int]], points: Float[Array, "... k 3"], normals: Float[Array, "... k 3"]
+) -> Float[Array, "... k k 3 3"]:
+    """Inverse inertia across k contacts that share bodies: block (i, j) is the velocity change at i per impulse at j.
+
+    `bodies` holds all bodies along its last batch axis, and contact i is between the bodies pairs[i] = (a, b), with
+    the normal from b into a. Each block is in the contact frames of its two contacts. Block (i, i) is
+    `inverse_inertia` of the contact alone.
+    """
+    points, normals = floating("points", points, (len(pairs), 3)), floating("normals", normals, (len(pairs), 3))
+    frame, usable = axes_of(normals)
+    inverse_mass, inverse = mobility(bodies)
+    total = jnp.zeros((), points.dtype)
+    for number in range(bodies.mass.shape[-1]):
+        sides = [(number == a) - (number == b) for a, b in pairs]
+        if not any(sides):
+            continue
+        side = jnp.asarray(sides, points.dtype)[:, None, None]
+        arm = points - bodies.position[..., number, None, :]
+        twist = side * jnp.cross(arm[..., None, :], frame)  # of the impulses along the axes of each frame
+        turn = transform(inverse[..., number, None, None, :, :], twist)
+        push = side * frame
+        mass = inverse_mass[..., number, None, None, None, None]
+        inner = lambda a, b: jnp.sum(a[..., :, None, :, None, :] * b[..., None, :, None, :, :], -1)  # noqa: E731
+        total = total + mass * inner(push, push) + inner(twist, turn)
+    return jnp.where((usable[..., :, None] & usable[..., None, :])[..., None, None], total, jnp.nan)
 
 
 @jax.jit
@@ -104,8 +141,8 @@ def _share(body: Body, point: Vector3, frame: Matrix3) -> Matrix3:
 
 def _checked_coordinates(mass_matrix: Array, jacobian: Array) -> tuple[Array, Array]:
     """Both as arrays of floats of matching shapes, or a sentence that says what to pass."""
-    n = jnp.shape(jacobian)[-1] if jnp.ndim(jacobian) else 0
-    jacobian = floating("jacobian", jacobian, (3, n))
+    rows, n = jnp.shape(jacobian)[-2:] if jnp.ndim(jacobian) > 1 else (3, 0)
+    jacobian = floating("jacobian", jacobian, (2 if rows == 2 else 3, n))
     mass_matrix = floating("mass_matrix", mass_matrix, (n, n))
     check_batch(mass_matrix=mass_matrix.shape[:-2], jacobian=jacobian.shape[:-2])
     return mass_matrix, jacobian

@@ -18,10 +18,10 @@ LONGEST = 400
 RANKS = (
     "types numerics state",
     "contact inertia",
-    "rays series restitution hodograph rounds closure planar",
+    "rays series restitution hodograph rounds closure cone",
     "laws",
     "impact",
-    "bodies trace diagnostics sequence",
+    "bodies planar trace diagnostics sequence mechanism",
     "simulate identify",
     "plot report scene cli interop __main__",
 )

@@ -19,7 +19,7 @@ from jimpact.rounds import slide
 from jimpact.state import ImpactInfo
 from jimpact.types import Scalar
 
-__all__ = ["TRUSTED", "Events", "Solution", "events_of", "follow", "hodograph"]
+__all__ = ["TRUSTED", "Events", "Solution", "answer_of", "events_of", "follow", "hodograph", "lane_from"]
 
 TRUSTED = 1e3  # x the error admitted per step: an estimated error beyond this is UNFINISHED
 
@@ -46,11 +46,7 @@ class Events(NamedTuple):
 
 def follow(given: Given, options: Options) -> Solution:
     """Follow the slip of every lane to the end."""
-    tiny = jnp.finfo(given.v.dtype).eps ** 2  # its square would underflow: counts as zero, with its derivative
-    vanished = lambda a, small: jnp.where(small, a - stop_gradient(a), a)  # noqa: E731
-    still = jnp.maximum(jnp.abs(given.x), jnp.abs(given.y)) < tiny
-    x, y, e = vanished(given.x, still), vanished(given.y, still), vanished(given.e, given.e < tiny)
-    lane = lane_of(given.plane, x, y, given.v, e, options.line_tolerance)
+    lane = lane_from(given, options)
     last = slide(lane, options.rule, options.accuracy)
     finish = lambda lane, last, static: close(lane, last, static, options.rule)  # noqa: E731
     end = own_kernel(last.taken >= 0, finish, lane, last, given.static)
@@ -58,9 +54,22 @@ def follow(given: Given, options: Options) -> Solution:
     return Solution(end, lane, last, line)
 
 
+def lane_from(given: Given, options: Options) -> Lane:
+    """The lane of an impact. What is so small that its square would underflow counts as zero, with its derivative."""
+    tiny = jnp.finfo(given.v.dtype).eps ** 2
+    vanished = lambda a, small: jnp.where(small, a - stop_gradient(a), a)  # noqa: E731
+    still = jnp.maximum(jnp.abs(given.x), jnp.abs(given.y)) < tiny
+    x, y, e = vanished(given.x, still), vanished(given.y, still), vanished(given.e, given.e < tiny)
+    return lane_of(given.plane, x, y, given.v, e, options.line_tolerance)
+
+
 def hodograph(given: Given, options: Options) -> Answer:
     """The law with the stop rule of `options`."""
-    solution = follow(given, options)
+    return answer_of(follow(given, options), options)
+
+
+def answer_of(solution: Solution, options: Options) -> Answer:
+    """Impulse, velocity, ledger and events of a solution."""
     end, lane = solution.end, solution.lane
     books, events = end.books, events_of(solution)
     started = (lane.x0 != 0) | (lane.y0 != 0)

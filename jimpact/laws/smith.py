@@ -80,7 +80,8 @@ def impulse(given: Given, options: Options) -> Answer:
     qx, qy = _average(x, y, *problem[1:3])
     p = n * size
     sliding = (-plane.mu * p * qx, -plane.mu * p * qy, p)
-    *resting, exists, accurate = opposing(plane, given.x, given.y, given.v, a)
+    # zeros if there is no such lane
+    *resting, exists, accurate = own_kernel(anywhere(~slides), opposing, plane, given.x, given.y, given.v, a)
     ix, iy, p = (jnp.where(slides, one, other) for one, other in zip(sliding, resting, strict=True))
     return answer(given, ix, iy, p, slides | exists, jnp.where(slides, good, accurate))
 
@@ -101,8 +102,10 @@ def _root(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar) -> Guess:
         return jax.tree.map(lambda old, new: jnp.where(guess.passed, old, new), guess, new)
 
     def narrow(guess: Guess, _: None) -> tuple[Guess, None]:
-        slip, bracket, n = own_kernel(go, _narrowed, *problem, guess)
-        return Guess(*unpair(slip), n, *unpair(bracket), guess.passed), None
+        slip, there = own_kernel(go, _narrowed, *problem, guess)
+        n, side = unpair(there)
+        low, high = jnp.where(side > 0, guess.n, guess.low), jnp.where(side < 0, guess.n, guess.high)
+        return Guess(*unpair(slip), n, low, high, guess.passed), None
 
     one = lambda guess, _: (lax.cond(anywhere(~guess.passed), grow, lambda g: g, guess), None)  # noqa: E731
     guess = lax.scan(one, guess, None, length=GROWING_STEPS)[0]
@@ -122,19 +125,22 @@ def _next(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar, x: Scalar, y: Scalar,
     return pair(*_corrected(plane, ix, iy, a, x, y, GROWTH * n, FOLLOWING_STEPS))
 
 
-def _narrowed(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar, guess: Guess) -> tuple[Pair, Pair, Scalar]:
-    """Slip after, bracket and n after a step of Newton's method on both equations, kept in the bracket."""
+def _narrowed(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar, guess: Guess) -> tuple[Pair, Pair]:
+    """Slip after, and n, after a step of Newton's method on both equations, kept in the bracket.
+
+    With it the side of the root on which n was: 1 short of it, -1 beyond, 0 not known.
+    """
     at = _tangent(plane, ix, iy, a, guess.x, guess.y, guess.n)
-    known = jnp.abs(at.ax) + jnp.abs(at.ay) <= NEAR * (1 + norm(guess.x, guess.y))  # else the sign may be wrong
-    low = jnp.where(known & (at.lacks > 0), guess.n, guess.low)
-    high = jnp.where(known & (at.lacks <= 0), guess.n, guess.high)
+    known = jnp.abs(at.ax) + jnp.abs(at.ay) <= NEAR * (1 + norm(guess.x, guess.y))
+    side = jnp.where(known, jnp.where(at.lacks > 0, 1.0, -1.0), 0.0).astype(at.lacks.dtype)
+    low, high = jnp.where(side > 0, guess.n, guess.low), jnp.where(side < 0, guess.n, guess.high)
     newton = guess.n + divide(at.lacks, at.slope)
     slack = NEAR * (high - low) + 4 * jnp.finfo(newton.dtype).eps * high  # round-off may point out of the bracket
     inside = (newton >= low - slack) & (newton <= high + slack)
     margin = 0.1 * (high - low)
     n = jnp.where(inside, newton, jnp.clip(newton, low + margin, high - margin))
     more = n - guess.n
-    return pair(guess.x + at.ax + at.bx * more, guess.y + at.ay + at.by * more), pair(low, high), n
+    return pair(guess.x + at.ax + at.bx * more, guess.y + at.ay + at.by * more), pair(n, side)
 
 
 def _corrected(

@@ -112,7 +112,7 @@ def _sliding_ends(plane: Plane, at: At) -> tuple[At, Flag]:
     return there._replace(x=jnp.zeros_like(p), y=jnp.zeros_like(p)), possible
 
 
-def _friction(plane: Plane, at: At, frictionless: Scalar, rested: Flag, stick: Flag) -> tuple[Scalar, Scalar]:
+def _friction(plane: Plane, at: At, frictionless: Scalar, rested: Flag, stick: Flag) -> tuple[Scalar, ...]:
     """Tangential impulse per normal impulse: of sticking, or against the slip after a frictionless stage.
 
     Where slip was zero (`rested`), a frictionless stage slides along d.

@@ -1,0 +1,51 @@
+"""Mechanisms: an impact of anything with generalised coordinates, and the jump of all its speeds.
+
+A contact of a mechanism is one impact like any other, with the inverse inertia W = J M^-1 J^T that its joints leave
+it (Morgan; Chatterjee & Ruina 1998, appendix A.1). The impulse p changes every speed, q + M^-1 J^T p, and all joints
+hold. In the plane J has two rows, along t and n, and the impact is solved in closed form.
+"""
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Float
+
+from jimpact.contact import check_batch, floating, transform
+from jimpact.impact import solve
+from jimpact.inertia import generalized_velocity_after, inverse_inertia_generalized
+from jimpact.planar import solve_planar
+from jimpact.state import Impact
+from jimpact.types import Array, ArrayLike
+
+__all__ = ["MechanismCollision", "collide_mechanism"]
+
+
+class MechanismCollision(NamedTuple):
+    """Generalised speeds after the impact, and the impact in the contact frame."""
+
+    speeds: Float[Array, "... n"]
+    impact: Impact
+
+
+def collide_mechanism(
+    mass_matrix: Float[Array, "... n n"],
+    jacobian: Float[Array, "... k n"],
+    speeds: Float[ArrayLike, "... n"],
+    friction: Float[ArrayLike, "..."],
+    restitution: Float[ArrayLike, "..."],
+    **options: Any,
+) -> MechanismCollision:
+    """Let a mechanism collide at one contact; `options` as in `solve`, in the plane (k = 2) as in `solve_planar`.
+
+    `jacobian` maps `speeds` to the relative velocity of the contact points along t1, t2, n (k = 3) or t, n (k = 2).
+    A lane without an answer has nan speeds. Where the joints leave the contact point fewer than k directions to move
+    in, W is singular and the lane INVALID: leave out the directions that are held.
+    """
+    W = inverse_inertia_generalized(mass_matrix, jacobian)
+    jacobian = jnp.asarray(jacobian, W.dtype)
+    speeds = floating("speeds", speeds, (jacobian.shape[-1],))
+    check_batch(jacobian=jacobian.shape[:-2], speeds=speeds.shape[:-1])
+    impact = (solve if W.shape[-1] == 3 else solve_planar)(
+        W, transform(jacobian, speeds), friction, restitution, **options
+    )
+    return MechanismCollision(generalized_velocity_after(mass_matrix, jacobian, speeds, impact.impulse), impact)

@@ -1,0 +1,111 @@
+"""Impacts in a plane, in closed form: no steps, no iteration.
+
+In the plane slip has two directions, both invariant, so an impact is at most two straight pieces: slip to zero, and
+stick or slip from there (Wang & Mason 1992; Baber 2011, section 5; Morgan). On each the normal velocity is linear
+and the work quadratic in the normal impulse, for every stop rule, with static friction, jamming and several
+compressions: the closed form that ends an impact in space (`closure`) is the whole solution.
+
+Axis 0 is tangential, axis 1 the normal from body b into body a.
+
+| symbol     | meaning                                                         | unit |
+|------------|-----------------------------------------------------------------|------|
+| K          | inverse inertia ((K11, K12), (K12, K22)), as W in space         | 1/kg |
+| R1, R2, R3 | Sun & Baruh's ratios: limits of slip / approach speed, and of friction | 1 |
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Float
+
+from jimpact.closure import close
+from jimpact.contact import check_batch, floating
+from jimpact.hodograph import start
+from jimpact.impact import prepare, report
+from jimpact.laws import LAWS
+from jimpact.laws.hodograph_law import Solution, answer_of, lane_from
+from jimpact.rays import Plane
+from jimpact.state import Impact
+from jimpact.types import Array, ArrayLike, Flag, Scalar, Whole
+
+__all__ = ["PlanarModes", "planar_modes", "solve_planar"]
+
+
+class PlanarModes(NamedTuple):
+    """Sun & Baruh's case 0..6 (-1: not approaching, or not valid), and the ratios that decide it."""
+
+    mode: Whole
+    slides_through_compression: Scalar  # R1: a greater slip / approach speed does
+    friction_needed: Scalar  # R2: to stick; less than 0 if slip tends to grow, and never ends
+    slides_through: Scalar  # R3: a greater slip / approach speed slides to the end
+
+
+def solve_planar(
+    inverse_inertia: Float[ArrayLike, "... 2 2"],
+    velocity: Float[ArrayLike, "... 2"],
+    friction: Float[ArrayLike, "..."],
+    restitution: Float[ArrayLike, "..."],
+    *,
+    law: str = "stronge",
+    static_friction: Float[ArrayLike, "..."] | None = None,
+) -> Impact:
+    """Solve planar impacts by a formula; arguments and result as in `solve`, with vectors (tangential, normal)."""
+    K, v = floating("inverse_inertia", inverse_inertia, (2, 2)), floating("velocity", velocity, (2,))
+    if isinstance(law, str) and law in LAWS and LAWS[law].rule is None:
+        known = ", ".join(repr(name) for name, record in LAWS.items() if record.rule)
+        raise ValueError(f"law={law!r} has no planar form; pass one of {known}, or embed the impact and use solve")
+    check_batch(inverse_inertia=K.shape[:-2], velocity=v.shape[:-1])
+    W, flat = _embedded(K), jnp.stack([v[..., 0], jnp.zeros_like(v[..., 0]), v[..., 1]], -1)
+    case = prepare(W, flat, friction, restitution, static_friction, law, "standard", 0.01)
+    lane = lane_from(case.given, case.options)
+    last = start(lane)._replace(resting=jnp.ones_like(case.valid))  # no direction to turn to
+    end = close(lane, last, case.given.static, case.options.rule, _ray)
+    slips = (lane.x0 != 0) & case.approaching
+    line = jnp.where(slips, jnp.zeros_like(lane.v0), jnp.nan)
+    impact = report(case, answer_of(Solution(end, lane, last, line), case.options))
+    axes = jnp.array([0, 2])
+    return impact._replace(impulse=impact.impulse[..., axes], velocity=impact.velocity[..., axes])
+
+
+def planar_modes(
+    inverse_inertia: Float[ArrayLike, "... 2 2"],
+    velocity: Float[ArrayLike, "... 2"],
+    friction: Float[ArrayLike, "..."],
+    restitution: Float[ArrayLike, "..."],
+    *,
+    static_friction: Float[ArrayLike, "..."] | None = None,
+) -> PlanarModes:
+    """Which of Sun & Baruh's cases an impact is, without solving it: their Table 2, for Poisson's rule.
+
+    For a rod of mass m, length 2 L and inertia alpha m L^2 that leans by theta, K11 = (1 + cos^2 / alpha) / m,
+    K22 = (1 + sin^2 / alpha) / m, |K12| = sin cos / (alpha m). Their print of R2 lacks a cosine, and compares it with 1
+    where static friction belongs.
+    """
+    K, v = floating("inverse_inertia", inverse_inertia, (2, 2)), floating("velocity", velocity, (2,))
+    flat = jnp.stack([v[..., 0], jnp.zeros_like(v[..., 0]), v[..., 1]], -1)
+    case = prepare(_embedded(K), flat, friction, restitution, static_friction, "poisson", "standard", 0.01)
+    plane, given = case.given.plane, case.given
+    slip, approach = jnp.abs(given.x), -given.v
+    d = plane.dx * jnp.where(given.x < 0, -1, 1)  # coupling, with slip taken as positive
+    ending, rising = plane.mu * plane.bxx - d, plane.w - plane.mu * d
+    # Slip ends at p = slip / ending; compression would end at approach / rising, or never.
+    first = jnp.where(ending > 0, jnp.where(rising > 0, ending / jnp.where(rising > 0, rising, 1), jnp.inf), -jnp.inf)
+    last, needed = (1 + given.e) * first, d / plane.bxx
+    stick = jnp.abs(needed) <= given.static
+    ratio = slip / approach
+    ended = jnp.where(ratio < first, 1, 3) + jnp.where(stick, 0, 1)
+    mode = jnp.where(slip > 0, jnp.where(ratio < last, ended, 0), jnp.where(stick, 5, 6))
+    nan = lambda a: jnp.where(case.approaching, a, jnp.nan)  # noqa: E731
+    return PlanarModes(jnp.where(case.approaching, mode, -1).astype(jnp.int32), nan(first), nan(needed), nan(last))
+
+
+def _embedded(K: Array) -> Array:
+    """The plane in space: a second tangential direction that nothing couples to."""
+    a, zero = K[..., 0, 0], jnp.zeros_like(K[..., 0, 0])
+    rows = ((a, zero, K[..., 0, 1]), (zero, a, zero), (K[..., 1, 0], zero, K[..., 1, 1]))
+    return jnp.stack([jnp.stack(row, -1) for row in rows], -2)
+
+
+def _ray(plane: Plane, exists: Flag) -> tuple[Scalar, Scalar]:
+    """In the plane slip leaves zero along +-d."""
+    return jnp.where(plane.dx < 0, -1, 1).astype(plane.dx.dtype), jnp.zeros_like(plane.dx)

@@ -1,0 +1,252 @@
+"""Several contacts at once, as a sequence of single impacts.
+
+Source: Chatterjee & Ruina 1998, section 6.4. Of all contacts the one that approaches fastest collides, as if it were
+alone; its impulse changes the velocities at all contacts (`inverse_inertia` couples them where they share bodies);
+and so on until nothing approaches. The outcome of a simultaneous impact is ill-posed by nature, and this
+sequence is one plausible answer.
+
+* Ties. Contacts whose approach speeds agree to round-off are decided by `priority` (highest first; without it the
+  lowest index), or at random with a `key`, anew at every impact.
+* Infinite sequences. With restitution below 1 the approach decays exponentially. The sequence ends when the energy of
+  approach, the sum of v^2 / 2w over approaching contacts, has decayed to `decay` of what it was.
+* No end. If `most` impacts do not suffice the lane is UNFINISHED.
+* Hinges. A hinge is a contact that always stops, in all directions, whatever its velocity (section 6.5).
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Float, Int
+
+from jimpact.contact import check_batch, floating, transform
+from jimpact.impact import solve
+from jimpact.laws import LAWS
+from jimpact.numerics import anywhere
+from jimpact.rays import plane_of, stopping_impulse
+from jimpact.state import Outcome
+from jimpact.types import Array, ArrayLike, Flag, Scalar, Whole
+
+__all__ = ["Contacts", "resolve_contacts"]
+
+TIE = 1024  # x epsilon x the approach speed: closer than this is the same speed
+
+
+class Contacts(NamedTuple):
+    """What several contacts went through. Shapes after the batch axes: k contacts, at most `most` impacts."""
+
+    impulse: Float[Array, "... k 3"]  # sum over all impacts, on body a of each contact
+    velocity: Float[Array, "... k 3"]  # after the last
+    outcome: Whole  # OK, SEPARATING, UNFINISHED, or that of the single impact that failed
+    impacts: Whole  # how many there were
+    order: Int[Array, "... most"]  # which contact collided when; -1 after the end
+    kinetic_energy_change: Scalar
+
+
+def resolve_contacts(
+    inverse_inertia: Float[ArrayLike, "... k k 3 3"],
+    velocity: Float[ArrayLike, "... k 3"],
+    friction: Float[ArrayLike, "... k"],
+    restitution: Float[ArrayLike, "... k"],
+    *,
+    law: str | Sequence[str] = "stronge",
+    hinge: Sequence[bool] | None = None,
+    most: int = 64,
+    decay: float = 1e-12,
+    priority: Float[ArrayLike, "... k"] | None = None,
+    key: Array | None = None,
+    static_friction: Float[ArrayLike, "... k"] | None = None,
+    tangential_restitution: Float[ArrayLike, "... k"] | None = None,
+    mixing: Float[ArrayLike, "... k"] | None = None,
+    rule: str = "poisson",
+    accuracy: str = "standard",
+) -> Contacts:
+    """Let k contacts collide one after another, the one with the greatest approach speed first.
+
+    Args:
+        inverse_inertia: block (i, j) is the velocity change at contact i per impulse at j (`inverse_inertia_contacts`).
+        velocity: relative velocity at each contact, before, in its contact frame.
+        friction, restitution, static_friction, tangential_restitution, mixing: as in `solve`, one number for each
+            contact, or one for all; a law takes those that it has.
+        law: one law for all contacts, or one for each.
+        hinge: contacts that are hinges.
+        most: bound of the number of single impacts.
+        decay: share of the energy of approach at which the sequence is cut.
+        priority: decides between contacts that approach equally fast: the highest collides first. To go by a
+            direction, pass points @ direction.
+        key: decides such ties at random instead.
+        rule, accuracy: as in `solve`.
+
+    Returns:
+        Contacts: summed impulses, velocities after, and what happened.
+    """
+    k = jnp.shape(velocity)[-2] if jnp.ndim(velocity) > 1 else 0
+    v = floating("velocity", velocity, (k, 3))
+    W = floating("inverse_inertia", inverse_inertia, (k, k, 3, 3))
+    laws = (law,) * k if isinstance(law, str) else tuple(law)
+    hinges = (False,) * k if hinge is None else tuple(bool(h) for h in hinge)
+    _check(k, laws, hinges, most, decay, priority is not None and key is not None)
+    numbers = {
+        "friction": friction,
+        "restitution": restitution,
+        "static_friction": static_friction,
+        "tangential_restitution": tangential_restitution,
+        "mixing": mixing,
+    }
+    arrays = {n: _per_contact(n, a, k) for n, a in numbers.items() if a is not None}
+    if priority is not None:
+        arrays["priority"] = _per_contact("priority", priority, k)
+    check_batch(inverse_inertia=W.shape[:-4], velocity=v.shape[:-2], **{n: a.shape[:-1] for n, a in arrays.items()})
+    dtype = jnp.result_type(W, v, *arrays.values())
+    batch = jnp.broadcast_shapes(W.shape[:-4], v.shape[:-2], *(a.shape[:-1] for a in arrays.values()))
+    W, v = jnp.broadcast_to(W.astype(dtype), (*batch, k, k, 3, 3)), jnp.broadcast_to(v.astype(dtype), (*batch, k, 3))
+    arrays = {n: jnp.broadcast_to(a.astype(dtype), (*batch, k)) for n, a in arrays.items()}
+    ranks = arrays.pop("priority", jnp.broadcast_to(-jnp.arange(k, dtype=dtype), (*batch, k)))
+    single = partial(_single, laws=laws, held=jnp.asarray(hinges), rule=rule, accuracy=accuracy)
+    return _sequence(W, v, arrays, single, jnp.asarray(hinges), most, decay, ranks, key)
+
+
+class _State(NamedTuple):
+    velocity: Array
+    impulse: Array
+    energy: Scalar
+    impacts: Whole
+    outcome: Whole
+
+
+def _sequence(
+    W: Array,
+    v: Array,
+    arrays: dict[str, Array],
+    single: Callable[..., tuple[Array, Whole]],
+    held: Flag,
+    most: int,
+    decay: float,
+    ranks: Array,
+    key: Array | None,
+) -> Contacts:
+    """Collide, and collide again, while any lane is active."""
+    k = v.shape[-2]
+    normal = jnp.stack([W[..., i, i, 2, 2] for i in range(k)], -1)
+    speed = partial(_approach, held=held)
+    energy = lambda v: 0.5 * (jnp.square(speed(v)) / normal).sum(-1)  # noqa: E731
+    usable = jnp.isfinite(W).all((-1, -2, -3, -4)) & jnp.isfinite(v).all((-1, -2)) & (normal > 0).all(-1)
+    before = jnp.where(usable, energy(v), 0)
+    enough = lax.stop_gradient(decay * before)
+
+    def active(state: _State) -> Flag:
+        return (state.outcome == Outcome.OK) & (energy(state.velocity) > enough)
+
+    def collide(state: _State, index: Whole) -> tuple[_State, Whole]:
+        going = active(state)
+        order = ranks if key is None else jax.random.uniform(jax.random.fold_in(key, index), ranks.shape, ranks.dtype)
+        which = _fastest(speed(state.velocity), order)
+        pick = lambda a: jnp.take_along_axis(a, _lift(which, a.ndim), which.ndim).squeeze(which.ndim)  # noqa: E731
+        column = pick(jnp.swapaxes(W, which.ndim, which.ndim + 1))
+        at, u = pick(column), pick(state.velocity)
+        # Lanes that are done collide with a harmless stand-in, so that no nan comes from them.
+        at = jnp.where(going[..., None, None], at, jnp.eye(3, dtype=at.dtype))
+        u = jnp.where(going[..., None], u, jnp.asarray([0, 0, -1], u.dtype))
+        impulse, outcome = single(at, u, {n: pick(a) for n, a in arrays.items()}, which)
+        good = going & (outcome == Outcome.OK)
+        impulse = jnp.where(good[..., None], impulse, 0)
+        change = transform(column, impulse[..., None, :])
+        after = state.velocity + change
+        onto = jnp.arange(k) == which[..., None]
+        work = 0.5 * (impulse * (2 * pick(state.velocity) + pick(change))).sum(-1)
+        new = _State(
+            after,
+            state.impulse + onto[..., None] * impulse[..., None, :],
+            state.energy + work,
+            state.impacts + good,
+            jnp.where(going, outcome, state.outcome),
+        )
+        return new, jnp.where(good, which, -1)
+
+    def one(state: _State, index: Whole) -> tuple[_State, Whole]:
+        rest = lambda state, index: (state, jnp.full(before.shape, -1, jnp.int32))  # noqa: E731
+        return lax.cond(anywhere(active(state)), collide, rest, state, index)
+
+    none = jnp.zeros(before.shape, jnp.int32)
+    first = jnp.where(usable, Outcome.OK, Outcome.INVALID).astype(jnp.int32)
+    harmless = jnp.where(usable[..., None, None], v, 0)
+    start = _State(harmless, jnp.zeros_like(v), jnp.zeros_like(before), none, first)
+    last, order = lax.scan(jax.checkpoint(one), start, jnp.arange(most))
+    outcome = jnp.where(active(last), Outcome.UNFINISHED, last.outcome)
+    outcome = jnp.where((outcome == Outcome.OK) & (last.impacts == 0), Outcome.SEPARATING, outcome).astype(jnp.int32)
+    bad = (last.outcome != Outcome.OK)[..., None, None]
+    return Contacts(
+        jnp.where(bad, jnp.nan, last.impulse),
+        jnp.where(bad, jnp.nan, last.velocity),
+        outcome,
+        last.impacts,
+        jnp.moveaxis(order, 0, -1),
+        jnp.where(bad[..., 0, 0], jnp.nan, last.energy),
+    )
+
+
+def _approach(v: Array, held: Flag) -> Array:
+    """Approach speed of each contact, 0 if it separates; of a hinge the speed."""
+    square = (v * v).sum(-1)
+    speed = jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1)), 0)
+    return jnp.where(held, speed, jnp.maximum(-v[..., 2], 0))
+
+
+def _fastest(speed: Array, order: Array) -> Whole:
+    """The contact with the greatest approach speed; of several, the one first in `order`."""
+    greatest = speed.max(-1, keepdims=True)
+    tied = speed >= greatest * (1 - TIE * jnp.finfo(speed.dtype).eps)
+    return jnp.argmax(jnp.where(tied, order, -jnp.inf), -1).astype(jnp.int32)
+
+
+def _lift(which: Whole, ndim: int) -> Whole:
+    return which.reshape(which.shape + (1,) * (ndim - which.ndim))
+
+
+def _single(
+    W: Array,
+    v: Array,
+    arrays: dict[str, Array],
+    which: Whole,
+    *,
+    laws: tuple[str, ...],
+    held: Flag,
+    rule: str,
+    accuracy: str,
+) -> tuple[Array, Whole]:
+    """Impulse and outcome of the single impact of the contact `which`, by its own law."""
+    impulse, outcome = jnp.zeros_like(v), jnp.zeros(which.shape, jnp.int32)
+    for law in dict.fromkeys(laws):
+        own: dict[str, Any] = {n: a for n, a in arrays.items() if n == "static_friction" or n in LAWS[law].parameters}
+        impact = solve(W, v, law=law, rule=rule, accuracy=accuracy, **own)
+        mine = jnp.asarray([name == law for name in laws])[which]
+        impulse = jnp.where(mine[..., None], impact.impulse, impulse)
+        outcome = jnp.where(mine, impact.outcome, outcome)
+    zero = jnp.zeros_like(v[..., 2])
+    stopping = stopping_impulse(plane_of(W, zero), v[..., 0], v[..., 1], v[..., 2], zero)
+    stops = held[which]
+    return jnp.where(stops[..., None], jnp.stack(stopping, -1), impulse), jnp.where(stops, Outcome.OK, outcome)
+
+
+def _per_contact(name: str, value: ArrayLike, k: int) -> Array:
+    return floating(name, value, ())[None] if jnp.ndim(value) == 0 else floating(name, value, (k,))
+
+
+def _check(k: int, laws: tuple, hinges: tuple, most: int, decay: float, two_ways: bool) -> None:
+    unknown = [law for law in laws if law not in LAWS]
+    if unknown:
+        raise ValueError(f"law={unknown[0]!r} is unknown; pass one of {', '.join(map(repr, LAWS))}")
+    if len(laws) != k:
+        raise ValueError(f"law has {len(laws)} names; pass one, or {k}, one for each contact")
+    if len(hinges) != k:
+        raise ValueError(f"hinge has {len(hinges)} flags; pass {k}, one for each contact")
+    if isinstance(most, bool) or not isinstance(most, Integral) or most < 1:
+        raise ValueError(f"most={most!r}; pass a whole number of at least 1")
+    if isinstance(decay, bool) or not isinstance(decay, Real) or not 0 <= decay < 1:
+        raise ValueError(f"decay={decay!r}; pass a number from 0 to below 1")
+    if two_ways:
+        raise ValueError("priority and key both decide ties; pass one of them")
