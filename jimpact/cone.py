@@ -108,8 +108,8 @@ def _secular(fx: Scalar, fy: Scalar, M: Matrix2, rate: Scalar) -> tuple[Scalar, 
 
 
 def _closest_root(plane: Plane, fx: Scalar, fy: Scalar, M: Matrix2) -> Scalar:
-    """The root with k > 0 whose s is closest to f in direction; -1 where there is none. No root exceeds `size`."""
-    size = norm(fx, fy) + jnp.abs(M[0]) + jnp.abs(M[1]) + jnp.abs(M[2]) + jnp.abs(M[3])
+    """The root with k > 0 whose s is closest to f in direction; -1 where there is none. All are below `size`."""
+    size = 2 * (norm(fx, fy) + jnp.abs(M[0]) + jnp.abs(M[1]) + jnp.abs(M[2]) + jnp.abs(M[3]))
     fx, fy, m0, m1, m2, m3 = (entry / size for entry in (fx, fy, *M))
     gx, gy = m3 * fx - m1 * fy, m0 * fy - m2 * fx
     trace, det = m0 + m3, m0 * m3 - m1 * m2
