@@ -68,7 +68,7 @@ def collide_bodies(
     `bodies` is one Body whose fields have the bodies along their last batch axis (`jax.tree.map(stack, ...)`);
     contact i is between the bodies pairs[i] = (a, b), at points[i], with the unit normal normals[i] from b into a.
     """
-    points, normals = jnp.asarray(points), jnp.asarray(normals)
+    points, normals = floating("points", points, (len(pairs), 3)), floating("normals", normals, (len(pairs), 3))
     W = inverse_inertia_contacts(bodies, pairs, points, normals)
     a, b = (jnp.asarray([pair[side] for pair in pairs]) for side in (0, 1))
     axis = jnp.asarray(bodies.mass).ndim - 1
@@ -76,7 +76,8 @@ def collide_bodies(
     contacts = resolve_contacts(
         W, relative_velocity(take(a), take(b), points, normals), friction, restitution, **options
     )
-    velocity, turning = jnp.asarray(bodies.velocity), jnp.asarray(bodies.angular_velocity)
+    shape = (*contacts.impulse.shape[:-2], jnp.shape(bodies.mass)[-1], 3)
+    velocity, turning = (jnp.broadcast_to(a, shape) for a in (bodies.velocity, bodies.angular_velocity))
     on_a, on_b = apply_impulse(take(a), take(b), points, normals, contacts.impulse)
     for index, after, before in ((a, on_a, take(a)), (b, on_b, take(b))):
         velocity = velocity.at[..., index, :].add(after.velocity - before.velocity)

@@ -9,9 +9,9 @@ with gamma the slip before. |s| = 1 is a polynomial of degree four in l, whose r
 
     |l f + mu adj(A) f|^2 = det(l + mu A)^2.
 
-The polynomial is monotone between the zeros of its derivative, which is monotone between those of the next one,
-which has a formula. So every root is bracketed beforehand, none is missed, and none is found twice. Derivatives come
-from the equation: the last Newton step is differentiated, and nothing before it.
+The difference of the two sides is monotone between the zeros of its derivative, which is monotone between those of the
+next one, which has a formula. So every root is bracketed beforehand, none is missed, and none is found twice.
+Derivatives come from the equation: the last Newton step is differentiated, and nothing before it.
 
 | letter | meaning                                             | unit    |
 |--------|-----------------------------------------------------|---------|
@@ -21,17 +21,19 @@ from the equation: the last Newton step is differentiated, and nothing before it
 """
 
 import itertools
+from functools import partial
 
 import jax.numpy as jnp
 from jax.lax import stop_gradient
 
-from jimpact.numerics import anywhere, norm, own_kernel, polynomial_root, sqrt
+from jimpact.numerics import anywhere, bracketed_root, divide, horner_slope, norm, own_kernel, sqrt
 from jimpact.rays import Plane, normal_rate, solve_b, sticks, stopping_impulse
 from jimpact.types import Flag, Scalar
 
 __all__ = ["opposing", "opposing_at"]
 
-NEWTON_STEPS = 24  # in a bracket; small roots beside large ones need many
+SLOPE_STEPS = 20  # in a bracket: the edges need not be exact
+ROOT_STEPS = 14  # in a bracket, of a function that is nearly linear
 SECULAR_STEPS = 8  # Newton's method on 1/|s| = 1 from below is monotone and nearly linear
 POLISH = 3  # steps of Newton's method on the secular equation, which is nearly linear there
 
@@ -113,25 +115,47 @@ def _closest_root(plane: Plane, fx: Scalar, fy: Scalar, M: Matrix2) -> Scalar:
     fx, fy, m0, m1, m2, m3 = (entry / size for entry in (fx, fy, *M))
     gx, gy = m3 * fx - m1 * fy, m0 * fy - m2 * fx
     trace, det = m0 + m3, m0 * m3 - m1 * m2
+
+    def excess(t: Scalar) -> tuple[Scalar, Scalar]:
+        """|det(t + M)| - |t f + g|, nearly linear, and its slope."""
+        x, y, area = t * fx + gx, t * fy + gy, det + t * (trace + t)
+        length, sign = norm(x, y), jnp.where(area < 0, -1, 1)
+        return sign * area - length, sign * (trace + 2 * t) - divide(x * fx + y * fy, length)
+
     linear, square = 2 * (trace * det - fx * gx - fy * gy), trace * trace + 2 * det - fx * fx - fy * fy
-    Q = [det * det - gx * gx - gy * gy, linear, square, 2 * trace, jnp.ones_like(det)]
+    edges = _edges(linear, square, trace, det)
     best, closest = -jnp.ones_like(det), jnp.full_like(det, -jnp.inf)
-    edges = _stationary(Q)
     for low, high in itertools.pairwise(edges):
-        t, there = polynomial_root(Q, low, high, NEWTON_STEPS)
-        turned = det + t * (trace + t)
-        scale = 1 / jnp.where(turned == 0, 1, turned)
+        t, there = bracketed_root(excess, low, high, ROOT_STEPS)
+        area = det + t * (trace + t)
+        scale = 1 / jnp.where(area == 0, 1, area)
         sx, sy = (t * fx + gx) * scale, (t * fy + gy) * scale
         closeness = (sx * fx + sy * fy) / norm(sx, sy)
-        better = there & (normal_rate(plane, sx, sy) > 0) & (turned != 0) & (closeness > closest)
+        better = there & (normal_rate(plane, sx, sy) > 0) & (area != 0) & (closeness > closest)
         best, closest = jnp.where(better, t, best), jnp.where(better, closeness, closest)
     return best * jnp.where(best < 0, 1, size)
 
 
-def _stationary(Q: list[Scalar]) -> list[Scalar]:
-    """0, 1, and between them, in order, points that part [0, 1] into pieces on which the quartic Q is monotone."""
-    slope = [Q[1], 2 * Q[2], 3 * Q[3], 4 * Q[4]]
-    middle, spread = -0.25 * Q[3], 0.25 * sqrt(Q[3] * Q[3] - 8 / 3 * Q[2])
+def _edges(linear: Scalar, square: Scalar, trace: Scalar, det: Scalar) -> list[Scalar]:
+    """Points from 0 to 1, in order, between which |t f + g|^2 = det(t + M)^2 has at most one root each.
+
+    The difference of the two sides, t^4 + 2 trace t^3 + square t^2 + linear t + .., is monotone between the zeros of
+    its slope. The zeros of det(t + M) part roots that are closer to each other than those zeros can be told.
+    """
+    slope = partial(horner_slope, [linear, 2 * square, 6 * trace, jnp.full_like(trace, 4)])
+    middle, spread = -0.5 * trace, 0.25 * sqrt(4 * trace * trace - 8 / 3 * square)
     zero, one = jnp.zeros_like(middle), jnp.ones_like(middle)
     bends = [zero, jnp.clip(middle - spread, 0, 1), jnp.clip(middle + spread, 0, 1), one]
-    return [zero, *(polynomial_root(slope, low, high, NEWTON_STEPS)[0] for low, high in itertools.pairwise(bends)), one]
+    still = [bracketed_root(slope, low, high, SLOPE_STEPS)[0] for low, high in itertools.pairwise(bends)]
+    gap = sqrt(0.25 * trace * trace - det)
+    far = middle + jnp.where(middle < 0, -gap, gap)  # the other zero, without subtraction, is det / far
+    inner = [jnp.where(gap > 0, jnp.clip(a, 0, 1), 0) for a in (far, divide(det, far))]
+    return [zero, *_sorted([*still, *inner]), one]
+
+
+def _sorted(points: list[Scalar]) -> list[Scalar]:
+    points = list(points)
+    for end in range(len(points) - 1, 0, -1):
+        for i in range(end):
+            points[i], points[i + 1] = jnp.minimum(points[i], points[i + 1]), jnp.maximum(points[i], points[i + 1])
+    return points

@@ -44,6 +44,7 @@ EVENTS = ("compression_end", "recompression_start", "recompression_end", "slip_e
 EXTRA = {"tangential_restitution": "in [-1, 1]", "mixing": "in [0, 1]"}  # parameters that only some laws have
 WORKS = ("compression_work", "restitution_work", "friction_work", "kinetic_energy_change")
 COUNTS = ("compressions", "mode")
+SINGULAR = 8  # x epsilon x its terms: a determinant within this is round-off
 ASYMMETRY = 1e-4  # of the largest entry: more than rounded print, less than a mistake
 
 
@@ -233,7 +234,8 @@ def _valid(W: Matrix3, v: Vector3, mu: Scalar, e: Scalar, static: Scalar) -> Fla
     det = a * c - b * b
     dx, dy = 0.5 * (W[..., 0, 2] + W[..., 2, 0]), 0.5 * (W[..., 1, 2] + W[..., 2, 1])
     schur = W[..., 2, 2] * det - (c * dx * dx - 2 * b * dx * dy + a * dy * dy)
-    definite = (a > 0) & (det > 0) & (schur > 0)
+    least = SINGULAR * jnp.finfo(W.dtype).eps
+    definite = (a > 0) & (det > least * a * c) & (schur > least * W[..., 2, 2] * det)
     # Beside more slip than this, the approach is round-off of round-off, and its square is lost.
     grazing = jnp.abs(v[..., :2]).max(-1) * jnp.finfo(v.dtype).eps ** 2 > jnp.abs(v[..., 2])
     definite &= ~((v[..., 2] < 0) & grazing)

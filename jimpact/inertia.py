@@ -111,21 +111,21 @@ def inverse_inertia_contacts(
     `inverse_inertia` of the contact alone.
     """
     points, normals = floating("points", points, (len(pairs), 3)), floating("normals", normals, (len(pairs), 3))
+    if not isinstance(bodies, Body) or jnp.ndim(bodies.mass) < 1:
+        raise TypeError("bodies is not a batch of bodies; pass one Body whose fields have all bodies along an axis")
+    count = bodies.mass.shape[-1]
+    if any(not 0 <= body < count for pair in pairs for body in pair):
+        raise ValueError(f"pairs names a body that is not there; pass indices from 0 to {count - 1}")
     frame, usable = axes_of(normals)
     inverse_mass, inverse = mobility(bodies)
     total = jnp.zeros((), points.dtype)
-    for number in range(bodies.mass.shape[-1]):
-        sides = [(number == a) - (number == b) for a, b in pairs]
-        if not any(sides):
-            continue
-        side = jnp.asarray(sides, points.dtype)[:, None, None]
-        arm = points - bodies.position[..., number, None, :]
-        twist = side * jnp.cross(arm[..., None, :], frame)  # of the impulses along the axes of each frame
-        turn = transform(inverse[..., number, None, None, :, :], twist)
-        push = side * frame
-        mass = inverse_mass[..., number, None, None, None, None]
-        inner = lambda a, b: jnp.sum(a[..., :, None, :, None, :] * b[..., None, :, None, :, :], -1)  # noqa: E731
-        total = total + mass * inner(push, push) + inner(twist, turn)
+    sides = [jnp.asarray([pair[side] for pair in pairs]) for side in (0, 1)]
+    twists = [jnp.cross((points - bodies.position[..., side, :])[..., None, :], frame) for side in sides]
+    inner = lambda a, b: jnp.sum(a[..., :, None, :, None, :] * b[..., None, :, None, :, :], -1)  # noqa: E731
+    for i, j in ((0, 0), (0, 1), (1, 0), (1, 1)):  # sides of two contacts that may be the same body
+        same = jnp.where(sides[i][:, None] == sides[j][None, :], 1 if i == j else -1, 0)[..., None, None]
+        mass, turn = inverse_mass[..., sides[i], None, None, None], inverse[..., sides[i], None, :, :]
+        total = total + same * (mass * inner(frame, frame) + inner(transform(turn, twists[i]), twists[j]))
     return jnp.where((usable[..., :, None] & usable[..., None, :])[..., None, None], total, jnp.nan)
 
 

@@ -39,7 +39,7 @@ def collide_mechanism(
 
     `jacobian` maps `speeds` to the relative velocity of the contact points along t1, t2, n (k = 3) or t, n (k = 2).
     A lane without an answer has nan speeds. Where the joints leave the contact point fewer than k directions to move
-    in, W is singular and the lane INVALID: leave out the directions that are held.
+    in, W is singular and the lane INVALID: give the joint a heavy mass, or make it a hinge of `collide_bodies`.
     """
     W = inverse_inertia_generalized(mass_matrix, jacobian)
     jacobian = jnp.asarray(jacobian, W.dtype)

@@ -15,12 +15,13 @@ from jimpact.types import Flag, Pair, Scalar
 
 __all__ = [
     "anywhere",
+    "bracketed_root",
     "divide",
     "horner",
+    "horner_slope",
     "norm",
     "own_kernel",
     "pair",
-    "polynomial_root",
     "root_estimate",
     "root_in",
     "sqrt",
@@ -86,18 +87,20 @@ def root_in(c: Sequence[Scalar], end: Scalar, guess: Scalar, tolerance: Scalar, 
     return jnp.where(far, low - value_low * (t - low) / jnp.where(far, value - value_low, 1), t)
 
 
-def polynomial_root(c: Sequence[Scalar], low: Scalar, high: Scalar, steps: int) -> tuple[Scalar, Flag]:
-    """The root in [low, high] of a polynomial that is monotone there, and whether there is one; if not, `low`.
+def bracketed_root(
+    function: Callable[[Scalar], tuple[Scalar, Scalar]], low: Scalar, high: Scalar, steps: int
+) -> tuple[Scalar, Flag]:
+    """The root in [low, high] of a function with its slope, and whether its sign changes there; if not, `low`.
 
     Newton's method kept in its bracket. Not to be differentiated: callers take derivatives from the equation.
     """
-    at_low, at_high = horner(c, low), horner(c, high)
+    at_low, at_high = function(low)[0], function(high)[0]
     there = (at_low <= 0) != (at_high <= 0)
     sign = jnp.where(at_high > 0, 1, -1)
     below, above = low, high
     t = 0.5 * (low + high)
     for _ in range(steps):
-        value, slope = horner_slope(c, t)
+        value, slope = function(t)
         short = sign * value < 0
         below, above = jnp.where(short, t, below), jnp.where(short, above, t)
         newton = t - value / jnp.where(slope == 0, 1, slope)

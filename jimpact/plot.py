@@ -26,7 +26,18 @@ from jimpact.rays import invariant_directions
 from jimpact.trace import trace
 from jimpact.types import ArrayLike
 
-__all__ = ["SAMPLES", "Track", "follow", "history", "hodograph", "impulse_path", "save", "single_impact"]
+__all__ = [
+    "SAMPLES",
+    "Track",
+    "follow",
+    "free",
+    "history",
+    "hodograph",
+    "impulse_path",
+    "merged",
+    "save",
+    "single_impact",
+]
 
 SAMPLES = 400
 PATH, RAY, PLANE, STICK, CONE = "#1f4e9c", "#7a7a7a", "#2a9d8f", "#d1495b", "#b0a08a"
@@ -155,8 +166,8 @@ def _draw_hodograph(ax: Axes, tracks: list[Track], W: ArrayLike, friction: Array
         ax.plot(*t.sliding_velocity[0], "o", color=color, mfc="white", mew=1.8, ms=8, gid="start", zorder=4)
         for _, p in t.events:
             ax.plot(*t.at(t.sliding_velocity, p)[:, None], "o", color=color, ms=5, gid="event", zorder=5)
-    for text, at in _merged(marks, 2 * CLOSE * half):
-        place = _free(at, drawn, (0.09 + 0.012 * len(text)) * half)
+    for text, at in merged(marks, 2 * CLOSE * half):
+        place = free(at, drawn, (0.09 + 0.012 * len(text)) * half)
         ax.text(place[0], place[1], text, ha="center", va="center", gid="label", **LETTERS)
         drawn = np.concatenate([drawn, place[None]])
     start = Line2D([], [], color=PATH, marker="o", mfc="white", mew=1.8, ms=8, lw=2, label="slip, from its start")
@@ -183,7 +194,7 @@ def _draw_rays(ax: Axes, W: ArrayLike, friction: ArrayLike, middle: np.ndarray, 
     return list(used.values()) or [Line2D([], [], ls="", label="every direction of slip is invariant")]
 
 
-def _merged(events: Iterable[tuple[str, np.ndarray]], reach: float) -> list[tuple[str, np.ndarray]]:
+def merged(events: Iterable[tuple[str, np.ndarray]], reach: float) -> list[tuple[str, np.ndarray]]:
     """Labels for events: those nearer than `reach` to the first of a group share one."""
     groups: list[tuple[list[str], np.ndarray]] = []
     for letter, at in events:
@@ -195,7 +206,7 @@ def _merged(events: Iterable[tuple[str, np.ndarray]], reach: float) -> list[tupl
     return [(", ".join(letters), at) for letters, at in groups]
 
 
-def _free(at: np.ndarray, drawn: np.ndarray, distance: float) -> np.ndarray:
+def free(at: np.ndarray, drawn: np.ndarray, distance: float) -> np.ndarray:
     """The place at `distance` from a mark that is farthest from everything drawn."""
     angles = np.linspace(0, 2 * np.pi, 24, endpoint=False)
     places = at + distance * np.stack([np.cos(angles), np.sin(angles)], -1)
@@ -237,7 +248,7 @@ def _draw_impulse(ax: Axes3D, t: Track, W: Any, v: Any, mu: Any) -> None:
     marks = [(letter, t.at(t.impulse, p)) for letter, p in t.events]
     for _, at in marks:
         ax.plot(*at[:, None], "o", color=PATH, ms=5, gid="event")
-    for text, at in _merged(marks, CLOSE * top):
+    for text, at in merged(marks, CLOSE * top):
         ax.text(*at, f"   {text}", gid="label", **LETTERS)
     ax.legend(handles=handles, loc="upper left", frameon=False, fontsize=9)
 
@@ -274,7 +285,7 @@ def _draw_history(axes: Iterable[Axes], t: Track) -> None:
     lower.set_xlabel("normal impulse (N s)")
     phases = [Patch(fc=COMPRESSION, label="compression"), Patch(fc=RESTITUTION, label="restitution")]
     upper.legend(handles=phases, loc="best", fontsize=9, framealpha=0.9)
-    for text, at in _merged([(letter, np.array([q])) for letter, q in t.events], CLOSE * p[-1]):
+    for text, at in merged([(letter, np.array([q])) for letter, q in t.events], CLOSE * p[-1]):
         above = upper.get_xaxis_transform()
         upper.text(at[0], 1.02, text, transform=above, ha="center", va="bottom", gid="label", **LETTERS)
     upper.set_title("Normal velocity and work", pad=20)

@@ -265,7 +265,7 @@ def smooth(entry: Entry, n: int) -> np.ndarray:
 DIRECTIONS = {"bilinear": (0, 1, 2, 3, 4, 7, 11)}  # the others would leave its domain
 
 
-@EACH
+@EACH_ALGEBRAIC
 @pytest.mark.slow
 def test_derivatives_are_those_of_differences(entry):
     x = smooth(entry, catalogue.TANGENT_LANES)
@@ -284,7 +284,7 @@ def test_derivatives_are_those_of_differences(entry):
     check(~(error.max(1) <= SLOPE), entry, given, "derivative", error)
 
 
-@EACH
+@EACH_ALGEBRAIC
 @pytest.mark.slow
 def test_forward_is_reverse(entry):
     x = smooth(entry, 8)
@@ -320,7 +320,7 @@ def boundaries(entry: Entry) -> np.ndarray:
     return np.stack(rows)
 
 
-@EACH
+@EACH_ALGEBRAIC
 @pytest.mark.slow
 def test_derivatives_are_finite_on_boundaries(entry):
     x = boundaries(entry)
