@@ -26,6 +26,7 @@ from jimpact import __version__
 from jimpact.contact import apply_impulse
 from jimpact.diagnostics import event_sequence
 from jimpact.impact import solve
+from jimpact.laws import LAWS
 from jimpact.scene import BatchScene, BodiesScene, Input, Scene, SceneError, load
 from jimpact.state import Impact, ImpactError, Outcome, require
 
@@ -33,7 +34,7 @@ __all__ = ["main"]
 
 FORMATS = (".png", ".svg", ".pdf")
 MODES = {  # Sun & Baruh's cases
-    -1: "no impact",
+    -1: "none",
     0: "slips throughout",
     1: "slip stops in compression, then sticks",
     2: "slip stops in compression, then slips anew",
@@ -47,7 +48,7 @@ LETTERS = "c compression ends, d begins anew, l direction invariant, s slip zero
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 FIRST_ROWS = 5
 
-jitted_solve = jax.jit(solve, static_argnames=("law", "accuracy", "line_tolerance"))
+jitted_solve = jax.jit(solve, static_argnames=("law", "rule", "accuracy", "line_tolerance"))
 
 
 class Parser(argparse.ArgumentParser):
@@ -112,7 +113,7 @@ def _solved(args: argparse.Namespace) -> tuple[Scene, Input, Impact]:
     given = scene.input()
     with Console(stderr=True).status("compiling and solving"):
         arrays = [None if a is None else jnp.asarray(a, float) for a in given]
-        options = {"law": scene.options.law, "accuracy": scene.options.accuracy, "static_friction": arrays[4]}
+        options = {**scene.options.arguments(), "static_friction": arrays[4]}
         impact = jax.tree.map(np.asarray, jitted_solve(*arrays[:4], **options))
     invalid = np.flatnonzero(impact.outcome == Outcome.INVALID)
     if len(invalid):
@@ -272,6 +273,9 @@ def _trace(args: argparse.Namespace) -> int:
         return _fail(2, f"--samples {args.samples}: pass a whole number from 2 to 1000000")
     if isinstance(load(args.scene), BatchScene):
         raise SceneError(f"{args.scene}: batch: trace follows one impact; pass a scene with [contact]")
+    if LAWS[load(args.scene).options.law].rule is None:
+        followed = ", ".join(name for name, law in LAWS.items() if law.rule)
+        raise SceneError(f"{args.scene}: options.law: trace follows the slip; pass one of {followed}")
     scene, given, impact = _solved(args)
     require(impact)
     if impact.outcome == Outcome.SEPARATING:

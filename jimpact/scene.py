@@ -137,10 +137,25 @@ class Table(BaseModel):
 
 
 class Options(Table):
-    """How to solve."""
+    """How to solve: the law with the parameters that only some laws have, and the accuracy."""
 
     law: Annotated[str, AfterValidator(_law)] = "stronge"
     accuracy: Literal["low", "standard", "high"] = "standard"
+    rule: Literal["poisson", "stronge"] = "poisson"
+    tangential_restitution: Annotated[float, Field(ge=-1, le=1)] | None = None
+    mixing: Share | None = None
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        for name in ("tangential_restitution", "mixing"):
+            needed, given = name in LAWS[self.law].parameters, getattr(self, name) is not None
+            if needed != given:
+                raise ValueError(f"the law {self.law} {'needs' if needed else 'has no'} {name}")
+        return self
+
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of `solve`."""
+        return self.model_dump(exclude_none=True)
 
 
 class Material(Table):

@@ -55,9 +55,8 @@ def _compiled(entry: Entry):
 
 
 @functools.cache
-def _jacobian(entry: Entry, mode: str):
-    derivative = {"forward": jax.jacfwd, "reverse": jax.jacrev}[mode]
-    return jax.jit(jax.vmap(derivative(flat_impulse(entry))))
+def _jacobian(entry: Entry):
+    return jax.jit(jax.vmap(jax.jacfwd(flat_impulse(entry))))
 
 
 def solve(given: cases.Cases, entry: Entry, dtype: type = np.float64, **own: object) -> jimpact.Impact:
@@ -75,11 +74,11 @@ def flat(given: cases.Cases, e_t: float = E_T, mixing: float = MIXING) -> np.nda
     return np.concatenate([cases.flat(given), extra], 1)
 
 
-def jacobian(x: np.ndarray, entry: Entry, mode: str = "forward") -> np.ndarray:
+def jacobian(x: np.ndarray, entry: Entry) -> np.ndarray:
     """d impulse / d the thirteen parameters, shape (n, 3, 13)."""
     n = len(x)
     assert 0 < n <= TANGENT_LANES
-    return np.asarray(_jacobian(entry, mode)(jnp.asarray(cases._padded(x, TANGENT_LANES))))[:n]
+    return np.asarray(_jacobian(entry)(jnp.asarray(cases._padded(x, TANGENT_LANES))))[:n]
 
 
 def spheres(n: int, seed: int = 7) -> cases.Cases:
