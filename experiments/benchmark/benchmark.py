@@ -40,14 +40,34 @@ def timed(function: Callable, *arguments: jax.Array) -> tuple[float, float, jax.
     return compile_time, best, result
 
 
+def compare(inputs: tuple[np.ndarray, ...]) -> None:
+    """Every law on the same impacts; for `bilinear` without their coupling."""
+    n, values = len(inputs[2]), {"tangential_restitution": 0.3, "mixing": 0.5}
+    print(f"{n} impacts, float64, accuracy standard")
+    print("law               forward us  compile s    OK %")
+    for name, law in jimpact.LAWS.items():
+        own = {key: value for key, value in values.items() if key in law.parameters}
+        W = inputs[0] * np.eye(3) if name == "bilinear" else inputs[0]
+        v = inputs[1] * [1, 0, 1] if name == "bilinear" else inputs[1]
+        given = tuple(jnp.asarray(a) for a in (W, v, *inputs[2:]))
+        solve = lambda *a, name=name, own=own: jimpact.solve(*a, law=name, **own)  # noqa: E731
+        compiled, forward, _ = timed(lambda *a, solve=solve: solve(*a).impulse, *given)
+        good = np.asarray(jax.jit(lambda *a, solve=solve: solve(*a).outcome)(*given)) == jimpact.Outcome.OK
+        print(f"{name:16s}  {forward / n * 1e6:10.2f}  {compiled:9.1f}  {100 * good.mean():6.2f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--batch", type=int, default=262_144)
     parser.add_argument("--law", default="stronge")
+    parser.add_argument("--laws", action="store_true", help="every law in float64, instead of every accuracy of one")
     arguments = parser.parse_args()
     jax.config.update("jax_enable_x64", True)
     n, device = arguments.batch, jax.devices()[0]
     inputs = draw(n)
+    if arguments.laws:
+        compare(inputs)
+        return
     exact = jax.jit(lambda *a: jimpact.solve(*a, law=arguments.law, accuracy="high").impulse)(*inputs)
     print(f"{n} impacts, law {arguments.law}, {device.platform} ({device.device_kind})")
     print("dtype    accuracy  forward us  gradient us  ratio  compile s    error 50 %   99 %     max")
