@@ -20,15 +20,15 @@ Derivatives come from the equation: the last Newton step is differentiated, and 
 | l      | slip after x k                                      |         |
 """
 
-import itertools
 from functools import partial
 
 import jax.numpy as jnp
 from jax.lax import stop_gradient
+from jaxtyping import Float
 
 from jimpact.numerics import anywhere, bracketed_root, divide, horner_slope, norm, own_kernel, sqrt
 from jimpact.rays import Plane, normal_rate, solve_b, sticks, stopping_impulse
-from jimpact.types import Flag, Scalar
+from jimpact.types import Array, Flag, Scalar
 
 __all__ = ["opposing", "opposing_at"]
 
@@ -124,20 +124,18 @@ def _closest_root(plane: Plane, fx: Scalar, fy: Scalar, M: Matrix2) -> Scalar:
 
     linear, square = 2 * (trace * det - fx * gx - fy * gy), trace * trace + 2 * det - fx * fx - fy * fy
     edges = _edges(linear, square, trace, det)
-    best, closest = -jnp.ones_like(det), jnp.full_like(det, -jnp.inf)
-    for low, high in itertools.pairwise(edges):
-        t, there = bracketed_root(excess, low, high, ROOT_STEPS)
-        area = det + t * (trace + t)
-        scale = 1 / jnp.where(area == 0, 1, area)
-        sx, sy = (t * fx + gx) * scale, (t * fy + gy) * scale
-        closeness = (sx * fx + sy * fy) / norm(sx, sy)
-        better = there & (normal_rate(plane, sx, sy) > 0) & (area != 0) & (closeness > closest)
-        best, closest = jnp.where(better, t, best), jnp.where(better, closeness, closest)
+    t, there = bracketed_root(excess, edges[:-1], edges[1:], ROOT_STEPS)
+    area = det + t * (trace + t)
+    scale = 1 / jnp.where(area == 0, 1, area)
+    sx, sy = (t * fx + gx) * scale, (t * fy + gy) * scale
+    good = there & (normal_rate(plane, sx, sy) > 0) & (area != 0)
+    closeness = jnp.where(good, (sx * fx + sy * fy) / norm(sx, sy), -jnp.inf)
+    best = jnp.where(good & (closeness == closeness.max(0)), t, -1).max(0)
     return best * jnp.where(best < 0, 1, size)
 
 
-def _edges(linear: Scalar, square: Scalar, trace: Scalar, det: Scalar) -> list[Scalar]:
-    """Points from 0 to 1, in order, between which |t f + g|^2 = det(t + M)^2 has at most one root each.
+def _edges(linear: Scalar, square: Scalar, trace: Scalar, det: Scalar) -> Float[Array, "edges ..."]:
+    """Points from 0 to 1, in order (first axis), between which |t f + g|^2 = det(t + M)^2 has at most one root each.
 
     The difference of the two sides, t^4 + 2 trace t^3 + square t^2 + linear t + .., is monotone between the zeros of
     its slope. The zeros of det(t + M) part roots that are closer to each other than those zeros can be told.
@@ -145,12 +143,12 @@ def _edges(linear: Scalar, square: Scalar, trace: Scalar, det: Scalar) -> list[S
     slope = partial(horner_slope, [linear, 2 * square, 6 * trace, jnp.full_like(trace, 4)])
     middle, spread = -0.5 * trace, 0.25 * sqrt(4 * trace * trace - 8 / 3 * square)
     zero, one = jnp.zeros_like(middle), jnp.ones_like(middle)
-    bends = [zero, jnp.clip(middle - spread, 0, 1), jnp.clip(middle + spread, 0, 1), one]
-    still = [bracketed_root(slope, low, high, SLOPE_STEPS)[0] for low, high in itertools.pairwise(bends)]
+    bends = jnp.stack([zero, jnp.clip(middle - spread, 0, 1), jnp.clip(middle + spread, 0, 1), one])
+    still = bracketed_root(slope, bends[:-1], bends[1:], SLOPE_STEPS)[0]
     gap = sqrt(0.25 * trace * trace - det)
     far = middle + jnp.where(middle < 0, -gap, gap)  # the other zero, without subtraction, is det / far
-    inner = [jnp.where(gap > 0, jnp.clip(a, 0, 1), 0) for a in (far, divide(det, far))]
-    return [zero, *_sorted([*still, *inner]), one]
+    inner = (jnp.where(gap > 0, jnp.clip(a, 0, 1), 0) for a in (far, divide(det, far)))
+    return jnp.stack([zero, *_sorted([*still, *inner]), one])
 
 
 def _sorted(points: list[Scalar]) -> list[Scalar]:

@@ -77,8 +77,8 @@ def solve(
             composite).
         tangential_restitution: in [-1, 1], for the laws that need it (chatterjee_ruina, bilinear, composite).
         mixing: in [0, 1], for composite: the share of chatterjee_ruina.
-        rule: "poisson", "stronge" or, for composite, "newton": how restitution ends, for the laws that leave it
-            open (sun_baruh, composite); the others ignore it.
+        rule: "poisson" or "stronge": how restitution ends, for the laws that leave it open (sun_baruh, composite);
+            the others ignore it.
         accuracy: "low", "standard" or "high", for laws that follow the slip: docs/accuracy.md has the error of each.
         line_tolerance: angle (rad) within which a direction of slip counts as invariant in
             `info.line_start`; changes nothing else.

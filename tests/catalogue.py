@@ -30,7 +30,7 @@ class Entry(NamedTuple):
         return {name: values[name] for name in jimpact.LAWS[self.law].parameters if name in values}
 
 
-ENTRIES = tuple(Entry(name, rule) for name, law in jimpact.LAWS.items() for rule in (law.rules or ("poisson",)))
+ENTRIES = (*(Entry(name) for name in jimpact.LAWS), Entry("sun_baruh", "stronge"))
 ALGEBRAIC = tuple(entry for entry in ENTRIES if jimpact.LAWS[entry.law].rule is None and entry.law != "composite")
 
 
@@ -55,6 +55,12 @@ def _compiled(entry: Entry):
 
 
 @functools.cache
+def mapped(entry: Entry):
+    """`flat_impulse` under `vmap`, compiled."""
+    return jax.jit(jax.vmap(flat_impulse(entry)))
+
+
+@functools.cache
 def _jacobian(entry: Entry):
     return jax.jit(jax.vmap(jax.jacfwd(flat_impulse(entry))))
 
@@ -63,6 +69,8 @@ def solve(given: cases.Cases, entry: Entry, dtype: type = np.float64, **own: obj
     """`jimpact.solve` on up to LANES impacts; numpy arrays out."""
     n = len(given.mu)
     assert 0 < n <= LANES
+    if jimpact.LAWS[entry.law].rule:
+        return cases.solve(given, entry.law, dtype)
     padded = [jnp.asarray(cases._padded(a, LANES), dtype) for a in given]
     own = {name: np.broadcast_to(own.get(name, value), n) for name, value in entry.parameters().items()}
     own = {name: jnp.asarray(cases._padded(a, LANES), dtype) for name, a in own.items()}

@@ -19,4 +19,4 @@ def pytest_configure(config: pytest.Config) -> None:
     """Keep compiled programs between runs; most of the time of a first run is compilation."""
     if getattr(config, "cache", None) is not None:
         jax.config.update("jax_compilation_cache_dir", str(config.cache.mkdir("jax")))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 2.0)
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)

@@ -62,15 +62,10 @@ def test_golden_sun_baruh(rule):
     check(impact.info.mode != data[f"mode_sun_baruh_{rule}"], entry, given, "mode", impact.info.mode)
 
 
-@pytest.mark.slow
 def test_golden_composite():
-    """At accuracy "high", as the law is as accurate as the slip that it follows."""
     data, given = catalogue.golden(), catalogue.golden_cases()
-    impact = jax.jit(
-        lambda W, v, mu, e, e_t, mixing: jimpact.solve(
-            W, v, mu, e, law="composite", accuracy="high", tangential_restitution=e_t, mixing=mixing
-        )
-    )(*(data[k] for k in ("W", "v", "mu", "e", "e_t", "sigma")))
+    given, own = given._replace(static=given.mu), {"tangential_restitution": data["e_t"], "mixing": data["sigma"]}
+    impact = catalogue.solve(given, Entry("composite"), **own)
     error = cases.relative_error(impact.impulse, data["impulse_composite_poisson"])
     check(~(error <= GOLDEN), Entry("composite"), given, "impulse", error)
 
@@ -238,9 +233,8 @@ def test_spheres_stop_slipping_or_slide(entry):
 @EACH_ALGEBRAIC
 @pytest.mark.slow
 def test_vmap_is_batch(entry):
-    given, own = catalogue.population(entry, 6), entry.parameters()
-    one = lambda W, v, mu, e: jimpact.solve(W, v, mu, e, law=entry.law, rule=entry.rule, **own).impulse  # noqa: E731
-    mapped = np.asarray(jax.jit(jax.vmap(one))(*given[:4]))
+    given = catalogue.population(entry, catalogue.TANGENT_LANES)
+    mapped = np.asarray(catalogue.mapped(entry)(jnp.asarray(catalogue.flat(given))))
     np.testing.assert_allclose(mapped, catalogue.solve(given, entry).impulse, rtol=1e-10, atol=1e-12)
 
 
@@ -270,7 +264,7 @@ DIRECTIONS = {"bilinear": (0, 1, 2, 3, 4, 7, 11)}  # the others would leave its 
 def test_derivatives_are_those_of_differences(entry):
     x = smooth(entry, catalogue.TANGENT_LANES)
     J = catalogue.jacobian(x, entry)
-    f = jax.jit(jax.vmap(catalogue.flat_impulse(entry)))
+    f = catalogue.mapped(entry)
     columns = DIRECTIONS.get(entry.law, range(13))
     error = np.zeros((len(x), 13))
     for j in columns:

@@ -1,9 +1,9 @@
 """A mixture of Chatterjee & Ruina's law and a law that follows the slip.
 
 Source: Chatterjee & Ruina 1998, section 5.3: sigma x their law + (1 - sigma) x Routh's. Assumptions: those of both.
-The permissible impulses are a convex set, so a mixture of two of them is permissible: does not gain energy with
-the rules of Poisson and Stronge; with Newton's it can, as `newton` can. Domain: every impact, mixing in [0, 1]. Has
-both a normal rebound for a grazing start (from the slip) and a tangential one (from e_t).
+The permissible impulses are a convex set, so a mixture of two of them is permissible: does not gain energy, with the
+rule of Poisson or of Stronge. Domain: every impact, mixing in [0, 1]. Has both a normal rebound for a grazing start
+(from the slip) and a tangential one (from e_t).
 
 `info` has the energy of the mixture; what happened during the impact is not defined for it.
 """
@@ -16,8 +16,10 @@ __all__ = ["LAW"]
 
 
 def impulse(given: Given, options: Options) -> Answer:
-    """The weighted sum, with the stop rule of the options."""
-    one, other = chatterjee_ruina.impulse(given, options), hodograph(given, options)
+    """The weighted sum, with the stop rule of the options; the slip is followed to a tenth of the usual error."""
+    level = options.accuracy
+    level = level._replace(tolerance=0.1 * level.tolerance, half=level.half + 1, eighth=level.eighth + 4)
+    one, other = chatterjee_ruina.impulse(given, options), hodograph(given, options._replace(accuracy=level))
     share = given.mixing
     ix, iy, p = (share * a + (1 - share) * b for a, b in ((one.ix, other.ix), (one.iy, other.iy), (one.p, other.p)))
     return answer(given, ix, iy, p, other.inside, other.finished)
