@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Float
 
-from jimpact.contact import Body, apply_impulse, floating, relative_velocity
+from jimpact.contact import Body, apply_impulse, checked_bodies, floating, relative_velocity
 from jimpact.impact import solve
 from jimpact.inertia import inverse_inertia, inverse_inertia_contacts
 from jimpact.sequence import Contacts, resolve_contacts
@@ -69,10 +69,11 @@ def collide_bodies(
     contact i is between the bodies pairs[i] = (a, b), at points[i], with the unit normal normals[i] from b into a.
     """
     points, normals = floating("points", points, (len(pairs), 3)), floating("normals", normals, (len(pairs), 3))
+    bodies = checked_bodies(bodies)
     W = inverse_inertia_contacts(bodies, pairs, points, normals)
     a, b = (jnp.asarray([pair[side] for pair in pairs]) for side in (0, 1))
-    axis = jnp.asarray(bodies.mass).ndim - 1
-    take = lambda index: jax.tree.map(lambda f: jnp.take(jnp.asarray(f), index, axis), bodies)  # noqa: E731
+    axis = bodies.mass.ndim - 1
+    take = lambda index: jax.tree.map(lambda f: jnp.take(f, index, axis), bodies)  # noqa: E731
     contacts = resolve_contacts(
         W, relative_velocity(take(a), take(b), points, normals), friction, restitution, **options
     )

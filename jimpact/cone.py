@@ -35,6 +35,7 @@ __all__ = ["opposing", "opposing_at"]
 SLOPE_STEPS = 20  # in a bracket: the edges need not be exact
 ROOT_STEPS = 14  # in a bracket, of a function that is nearly linear
 SECULAR_STEPS = 8  # Newton's method on 1/|s| = 1 from below is monotone and nearly linear
+ON_CONE = 256  # x epsilon: closer to the cone than this, round-off may find neither stick nor slide
 POLISH = 3  # steps of Newton's method on the secular equation, which is nearly linear there
 
 Matrix2 = tuple[Scalar, ...]  # four entries, row by row
@@ -49,7 +50,8 @@ def opposing(plane: Plane, x: Scalar, y: Scalar, v: Scalar, a: Scalar) -> tuple[
     """
     mu = plane.mu
     ix, iy, p = stopping_impulse(plane, x, y, v, v + a)
-    stick = (ix * ix + iy * iy <= mu * mu * p * p) & (p > 0)
+    needed, available = ix * ix + iy * iy, mu * mu * p * p
+    stick = (needed <= available) & (p > 0)
     fx, fy = plane.w * x + a * plane.dx, plane.w * y + a * plane.dy
     A = (
         a * plane.bxx + x * plane.dx,
@@ -61,7 +63,10 @@ def opposing(plane: Plane, x: Scalar, y: Scalar, v: Scalar, a: Scalar) -> tuple[
     M = tuple(mu * jnp.where(stick, 0, entry) for entry in A)
     rate = own_kernel(anywhere(a == a), _closest_root, *stop_gradient((plane, fx, fy, M)))
     exists = rate >= 0
+    on_cone = ~exists & (p > 0) & (needed <= (1 + ON_CONE * jnp.finfo(p.dtype).eps) * available)
     rate = jnp.where(exists, rate, norm(fx, fy))
+    size = stop_gradient(norm(fx, fy) + sum(jnp.abs(entry) for entry in M))  # no square over- or underflows
+    fx, fy, rate, M = fx / size, fy / size, rate / size, tuple(entry / size for entry in M)
     for _ in range(POLISH):
         rate = stop_gradient(_secular(fx, fy, M, rate)[2])
     sx, sy, _ = _secular(fx, fy, M, _secular(fx, fy, M, rate)[2])
@@ -70,6 +75,7 @@ def opposing(plane: Plane, x: Scalar, y: Scalar, v: Scalar, a: Scalar) -> tuple[
     exists &= (k > 0) | ~accurate
     slide = a / jnp.where(k > 0, k, 1)
     impulse = (-mu * slide * sx, -mu * slide * sy, slide)
+    stick = stick | on_cone
     ix, iy, p = (jnp.where(stick, one, other) for one, other in zip((ix, iy, p), impulse, strict=True))
     return ix, iy, p, stick | exists, stick | (accurate & (k > 0))
 

@@ -25,6 +25,7 @@ __all__ = ["Body", "apply_impulse", "contact_frame", "immovable", "mobility", "r
 __all__ += [
     "axes_of",
     "check_batch",
+    "checked_bodies",
     "checked_contact",
     "floating",
     "symmetric_part",
@@ -177,6 +178,15 @@ def checked_contact(body_a: Body, body_b: Body, point: Vector3, normal: Vector3,
     arguments = (a, b, *vectors.values())
     dtype = jnp.result_type(*jax.tree.leaves(arguments))
     return jax.tree.map(lambda x: x.astype(dtype), arguments)
+
+
+def checked_bodies(bodies: Body) -> Body:
+    """A batch of bodies, its fields broadcast to one batch shape, or a sentence that says what to pass."""
+    batch = _checked_body("bodies", bodies)[1] if isinstance(bodies, Body) else ()
+    if not batch:
+        raise TypeError("bodies is not a batch of bodies; pass one Body whose fields have all bodies along an axis")
+    fields = zip(_checked_body("bodies", bodies)[0], BODY_TAILS, strict=True)
+    return Body(*(jnp.broadcast_to(field, batch + tail) for field, tail in fields))
 
 
 def _checked_body(name: str, body: Body) -> tuple[Body, tuple[int, ...]]:

@@ -145,7 +145,12 @@ def prepare(
     mu_, e_, static_, e_t_, mixing_ = (jnp.where(approaching, a, 0.5) for a in (mu, e, static, e_t, mixing))
     speed, inverse_mass = stop_gradient(jnp.abs(v_[..., 2])), stop_gradient(W_[..., 2, 2])
     plane = plane_of(W_ / inverse_mass[..., None, None], mu_)
-    scaled = Given(plane, *(v_[..., i] / speed for i in range(3)), e_, static_, e_t_, mixing_)
+    # What is so small that its square would underflow counts as zero, with its derivative.
+    tiny = jnp.finfo(v.dtype).eps ** 2
+    vanished = lambda a, small: jnp.where(small, a - stop_gradient(a), a)  # noqa: E731
+    x, y, z = (v_[..., i] / speed for i in range(3))
+    still = jnp.maximum(jnp.abs(x), jnp.abs(y)) < tiny
+    scaled = Given(plane, vanished(x, still), vanished(y, still), z, vanished(e_, e_ < tiny), static_, e_t_, mixing_)
     options = Options(stop, level, float(line_tolerance))
     return Case(scaled, options, record, v, valid, approaching, speed, speed / inverse_mass)
 

@@ -32,6 +32,7 @@ from jimpact.contact import (
     Body,
     axes_of,
     check_batch,
+    checked_bodies,
     checked_contact,
     floating,
     mobility,
@@ -111,8 +112,7 @@ def inverse_inertia_contacts(
     `inverse_inertia` of the contact alone.
     """
     points, normals = floating("points", points, (len(pairs), 3)), floating("normals", normals, (len(pairs), 3))
-    if not isinstance(bodies, Body) or jnp.ndim(bodies.mass) < 1:
-        raise TypeError("bodies is not a batch of bodies; pass one Body whose fields have all bodies along an axis")
+    bodies = checked_bodies(bodies)
     count = bodies.mass.shape[-1]
     if any(not 0 <= body < count for pair in pairs for body in pair):
         raise ValueError(f"pairs names a body that is not there; pass indices from 0 to {count - 1}")

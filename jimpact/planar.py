@@ -20,10 +20,10 @@ from jaxtyping import Float
 
 from jimpact.closure import close
 from jimpact.contact import check_batch, floating
-from jimpact.hodograph import start
+from jimpact.hodograph import lane_of, start
 from jimpact.impact import prepare, report
 from jimpact.laws import LAWS
-from jimpact.laws.hodograph_law import Solution, answer_of, lane_from
+from jimpact.laws.hodograph_law import Solution, answer_of
 from jimpact.rays import Plane
 from jimpact.state import Impact
 from jimpact.types import Array, ArrayLike, Flag, Scalar, Whole
@@ -36,7 +36,7 @@ class PlanarModes(NamedTuple):
 
     mode: Whole
     slides_through_compression: Scalar  # R1: a greater slip / approach speed does
-    friction_needed: Scalar  # R2: to stick; less than 0 if slip tends to grow, and never ends
+    friction_needed: Scalar  # R2: to stick; less than 0 if the normal impulse drives slip on
     slides_through: Scalar  # R3: a greater slip / approach speed slides to the end
 
 
@@ -57,11 +57,11 @@ def solve_planar(
     check_batch(inverse_inertia=K.shape[:-2], velocity=v.shape[:-1])
     W, flat = _embedded(K), jnp.stack([v[..., 0], jnp.zeros_like(v[..., 0]), v[..., 1]], -1)
     case = prepare(W, flat, friction, restitution, static_friction, law, "standard", 0.01)
-    lane = lane_from(case.given, case.options)
+    given = case.given
+    lane = lane_of(given.plane, given.x, given.y, given.v, given.e, case.options.line_tolerance)
     last = start(lane)._replace(resting=jnp.ones_like(case.valid))  # no direction to turn to
     end = close(lane, last, case.given.static, case.options.rule, _ray)
-    slips = (lane.x0 != 0) & case.approaching
-    line = jnp.where(slips, jnp.zeros_like(lane.v0), jnp.nan)
+    line = jnp.where(lane.x0 != 0, jnp.zeros_like(lane.v0), jnp.nan)
     impact = report(case, answer_of(Solution(end, lane, last, line), case.options))
     axes = jnp.array([0, 2])
     return impact._replace(impulse=impact.impulse[..., axes], velocity=impact.velocity[..., axes])
@@ -90,7 +90,7 @@ def planar_modes(
     ending, rising = plane.mu * plane.bxx - d, plane.w - plane.mu * d
     # Slip ends at p = slip / ending; compression would end at approach / rising, or never.
     first = jnp.where(ending > 0, jnp.where(rising > 0, ending / jnp.where(rising > 0, rising, 1), jnp.inf), -jnp.inf)
-    last, needed = (1 + given.e) * first, d / plane.bxx
+    last, needed = (1 + given.e) * first, -d / plane.bxx
     stick = jnp.abs(needed) <= given.static
     ratio = slip / approach
     ended = jnp.where(ratio < first, 1, 3) + jnp.where(stick, 0, 1)

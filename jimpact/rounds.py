@@ -38,9 +38,10 @@ def slide(lane: Lane, rule: StopRule, accuracy: Accuracy) -> Slide:
     if size < CROWD:
         return _rounds(lane, state, rule, accuracy, jnp.asarray(True))
     state = _steps(lane, state, rule, accuracy, accuracy.half)
-    state = _gathered(lane, state, rule, accuracy, -(-size // 2), accuracy.eighth - accuracy.half)
-    room = -(-size // 8)
-    crowded = anywhere((~state.resting).sum() > room)
+    half, room = -(-size // 2), -(-size // 8)
+    crowded = (~state.resting).sum() > half
+    state = _gathered(lane, state, rule, accuracy, half, accuracy.eighth - accuracy.half)
+    crowded = anywhere(crowded | ((~state.resting).sum() > room))
     state = _gathered(lane, state, rule, accuracy, room, accuracy.most - accuracy.eighth)
     return _rounds(lane, state, rule, accuracy, crowded)
 

@@ -41,7 +41,7 @@ class Contacts(NamedTuple):
 
     impulse: Float[Array, "... k 3"]  # sum over all impacts, on body a of each contact
     velocity: Float[Array, "... k 3"]  # after the last
-    outcome: Whole  # OK, SEPARATING, UNFINISHED, or that of the single impact that failed
+    outcome: Whole  # OK, SEPARATING, UNFINISHED (`most` impacts), or that of the single impact that failed, then nan
     impacts: Whole  # how many there were
     order: Int[Array, "... most"]  # which contact collided when; -1 after the end
     kinetic_energy_change: Scalar
@@ -229,7 +229,9 @@ def _single(
     zero = jnp.zeros_like(v[..., 2])
     stopping = stopping_impulse(plane_of(W, zero), v[..., 0], v[..., 1], v[..., 2], zero)
     stops = held[which]
-    return jnp.where(stops[..., None], jnp.stack(stopping, -1), impulse), jnp.where(stops, Outcome.OK, outcome)
+    stop = jnp.stack(stopping, -1)
+    held_well = jnp.where(jnp.isfinite(stop).all(-1), Outcome.OK, Outcome.INVALID)
+    return jnp.where(stops[..., None], stop, impulse), jnp.where(stops, held_well, outcome)
 
 
 def _per_contact(name: str, value: ArrayLike, k: int) -> Array:

@@ -36,8 +36,8 @@ ADVICE = {
 class ImpactInfo(NamedTuple):
     """What happened during the impact. Fields that are not used cost nothing under `jax.jit`.
 
-    Works in J, impulses in N s. compression_work + restitution_work + friction_work =
-    kinetic_energy_change. Event fields are normal impulses, nan where the event did not happen.
+    What a law does not tell is nan or -1. Works in J, impulses in N s. compression_work + restitution_work +
+    friction_work = kinetic_energy_change. Event fields are normal impulses, nan where the event did not happen.
     """
 
     compression_impulse: Scalar
@@ -51,7 +51,7 @@ class ImpactInfo(NamedTuple):
     slip_end: Scalar  # where slip first reached zero
     line_start: Scalar  # where the direction of slip became invariant, to within `line_tolerance`
     compressions: Whole
-    mode: Whole  # Sun & Baruh's case 0..6 (their Table 1); -1 where there was no impact
+    mode: Whole  # Sun & Baruh's case 0..6 (their Table 1); -1 where there was none
 
 
 class Impact(NamedTuple):

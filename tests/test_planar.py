@@ -132,7 +132,7 @@ def test_ratios_of_a_leaning_rod():
     first = (s * c + mu * (alpha + c * c)) / (alpha + s * s + mu * s * c)
     assert modes.slides_through_compression == pytest.approx(first, rel=1e-12)
     assert modes.slides_through == pytest.approx((1 + e) * first, rel=1e-12)
-    assert abs(modes.friction_needed) == pytest.approx(s * c / (alpha + c * c), rel=1e-12)
+    assert modes.friction_needed == pytest.approx(s * c / (alpha + c * c), rel=1e-12)
 
 
 def test_sun_baruh_is_exact_in_the_plane():

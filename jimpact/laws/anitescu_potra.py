@@ -46,13 +46,14 @@ def _grown(plane: Plane, x: Scalar, y: Scalar, least: Scalar) -> tuple[Scalar, F
     best = jnp.where(found, p, jnp.inf)
     length = norm(plane.dx, plane.dy)
     ex, ey = divide(plane.dx, length), divide(plane.dy, length)
-    cosine = divide(plane.w, plane.mu * length, 2.0)
+    falls = plane.mu * length >= plane.w
+    cosine = jnp.where(falls, plane.w / jnp.where(falls, plane.mu * length, 1), 0)
     sine = sqrt(1 - cosine * cosine)
     for sign in (-1, 1):
         sx, sy = cosine * ex - sign * sine * ey, cosine * ey + sign * sine * ex
         g, h = rates(plane, sx, sy)
         p = divide(sy * x - sx * y, h)
-        slides = (cosine <= 1) & (p > least) & (sx * x + sy * y + g * p >= 0) & (p < best)
+        slides = falls & (p > least) & (sx * x + sy * y + g * p >= 0) & (p < best)
         best, found = jnp.where(slides, p, best), found | slides
     return jnp.where(found, best, least), found
 

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 
 from jimpact.laws.record import Answer, Given, Law, Options, answer
 from jimpact.numerics import divide, norm
+from jimpact.rays import solve_b
 
 __all__ = ["LAW"]
 
@@ -24,9 +25,10 @@ def impulse(given: Given, options: Options) -> Answer:
     near = jnp.finfo(r.dtype).eps ** 0.5 * (plane.bxx + plane.byy + plane.w)
     inside = (jnp.abs(plane.dx) <= near) & (jnp.abs(plane.dy) <= near) & (jnp.abs(across) <= near)
     p = -(1 + given.e) * given.v / plane.w
-    reversing = (1 + given.e_t) * divide(r, along)
-    friction = jnp.where(reversing <= plane.mu * p, reversing, plane.mu * p)
-    return answer(given, -friction * sx, -friction * sy, p, inside, jnp.ones_like(inside))
+    reverses = (1 + given.e_t) * r <= plane.mu * p * along
+    rx, ry = solve_b(plane, -(1 + given.e_t) * x, -(1 + given.e_t) * y)
+    ix, iy = jnp.where(reverses, rx, -plane.mu * p * sx), jnp.where(reverses, ry, -plane.mu * p * sy)
+    return answer(given, ix, iy, p, inside, jnp.ones_like(inside))
 
 
 LAW = Law(

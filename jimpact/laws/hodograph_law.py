@@ -9,7 +9,6 @@ restitution in [0, 1].
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jax.lax import stop_gradient
 
 from jimpact.closure import End, close
 from jimpact.hodograph import Lane, Slide, lane_of, line_start
@@ -19,7 +18,7 @@ from jimpact.rounds import slide
 from jimpact.state import ImpactInfo
 from jimpact.types import Scalar
 
-__all__ = ["TRUSTED", "Events", "Solution", "answer_of", "events_of", "follow", "hodograph", "lane_from"]
+__all__ = ["TRUSTED", "Events", "Solution", "answer_of", "events_of", "follow", "hodograph"]
 
 TRUSTED = 1e3  # x the error admitted per step: an estimated error beyond this is UNFINISHED
 
@@ -46,21 +45,12 @@ class Events(NamedTuple):
 
 def follow(given: Given, options: Options) -> Solution:
     """Follow the slip of every lane to the end."""
-    lane = lane_from(given, options)
+    lane = lane_of(given.plane, given.x, given.y, given.v, given.e, options.line_tolerance)
     last = slide(lane, options.rule, options.accuracy)
     finish = lambda lane, last, static: close(lane, last, static, options.rule)  # noqa: E731
     end = own_kernel(last.taken >= 0, finish, lane, last, given.static)
     line = line_start(lane, last, end.books.impulse, options.line_tolerance)
     return Solution(end, lane, last, line)
-
-
-def lane_from(given: Given, options: Options) -> Lane:
-    """The lane of an impact. What is so small that its square would underflow counts as zero, with its derivative."""
-    tiny = jnp.finfo(given.v.dtype).eps ** 2
-    vanished = lambda a, small: jnp.where(small, a - stop_gradient(a), a)  # noqa: E731
-    still = jnp.maximum(jnp.abs(given.x), jnp.abs(given.y)) < tiny
-    x, y, e = vanished(given.x, still), vanished(given.y, still), vanished(given.e, given.e < tiny)
-    return lane_of(given.plane, x, y, given.v, e, options.line_tolerance)
 
 
 def hodograph(given: Given, options: Options) -> Answer:

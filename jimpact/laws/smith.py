@@ -6,7 +6,8 @@ before; the tangential impulse is -mu p q, where
     q = (i |i| + f |f|) / (|i|^2 + |f|^2)        i, f: slip before and after
 
 Domain: every impact. Never gains energy, stays in the cone; reverses the slip of a sphere if friction is high; no
-normal rebound for a grazing start. Without slip before, q is the direction of the slip after: Whittaker's law.
+normal rebound for a grazing start. Without slip before, q is the direction of the slip after: Whittaker's law,
+which is the limit of this one; its derivative by the slip is not.
 
 In units of the slip before, with n = p / |i|, the slip after y and the normal impulse n solve
 

@@ -46,12 +46,14 @@ def impulse(given: Given, options: Options) -> Answer:
     """Compression, then restitution, each in one piece or two."""
     plane, v, e, rule = given.plane, given.v, given.e, options.rule
     zero = jnp.zeros_like(v)
-    start = At(zero, zero, given.x, given.y, v, open_books(v))
     started = (given.x != 0) | (given.y != 0)
     stick = sticks(plane, given.static)
+    # Zero, with the derivative of an impulse that stops what little slip there is.
+    held = tuple(jnp.where(~started & stick, a, 0) for a in solve_b(plane, -given.x, -given.y))
+    start = At(*held, given.x, given.y, v + plane.dx * held[0] + plane.dy * held[1], open_books(v))
 
-    halt, stops = _sliding_ends(plane, start)
-    halts = stops & started & (halt.v < 0)
+    halt, stops = _sliding_ends(plane, start, started)
+    halts = stops & (halt.v < 0)
     rested = halts | ~started
     at = _choose(halts, halt, start)
     t = _friction(plane, at, -v / plane.w, rested, stick)
@@ -63,8 +65,8 @@ def impulse(given: Given, options: Options) -> Answer:
 
     missing = lambda at: rule.target(at.books, v, e) - rule.current(at.books, at.v)  # noqa: E731
     sticking = rested & stick
-    halt, stops = _sliding_ends(plane, at)
-    halts_later = stops & ~rested & (missing(halt) > 0)
+    halt, stops = _sliding_ends(plane, at, ~rested)
+    halts_later = stops & (missing(halt) > 0)
     frictionless = rule.distance(missing(at), at.v, plane.w, at.books, e)
     first = _friction(plane, at, frictionless, sticking, stick)
     second = _friction(plane, at, frictionless, halts_later, stick)
@@ -89,12 +91,13 @@ def impulse(given: Given, options: Options) -> Answer:
         restitution_work=at.books.restitution_work,
         compression_end=at.books.first_end,
         slip_end=jnp.where(halts_later, halt.books.impulse, slip_end),
+        compressions=jnp.ones_like(mode, jnp.int32),
         mode=mode.astype(jnp.int32),
     )
 
 
-def _sliding_ends(plane: Plane, at: At) -> tuple[At, Flag]:
-    """Where slip is zero with |tangential impulse| = mu x normal impulse, and if that is possible.
+def _sliding_ends(plane: Plane, at: At, slides: Flag) -> tuple[At, Flag]:
+    """Where slip is zero with |tangential impulse| = mu x normal impulse, and if that is possible where it `slides`.
 
     With b = B^-1 gamma and u = B^-1 d this is |b + u p| = mu p, of which the smallest p > 0 is taken.
     """
@@ -105,7 +108,7 @@ def _sliding_ends(plane: Plane, at: At) -> tuple[At, Flag]:
     root = sqrt(inner)
     # The two forms of the same root, each where it does not subtract; none where its denominator is not positive.
     top, bottom = jnp.where(half < 0, rest, half + root), jnp.where(half < 0, root - half, -square)
-    possible = (inner >= 0) & (rest > 0) & (bottom > 0)
+    possible = slides & (inner >= 0) & (rest > 0) & (bottom > 0)
     p = jnp.where(possible, top / jnp.where(possible, bottom, 1), 0)
     per = tuple(jnp.where(possible, -(u + b / jnp.where(possible, p, 1)), 0) for b, u in ((bx, ux), (by, uy)))
     there = _moved(plane, at, per, p)
