@@ -325,6 +325,28 @@ def test_derivatives_are_finite_on_boundaries(entry):
     check(~(np.abs(J) < FINITE).all((1, 2)), entry, cases.unflat(x[:, :11]), "derivative", np.abs(J).max((1, 2)))
 
 
+@pytest.mark.parametrize("law", ["whittaker", "anitescu_potra"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_impulse_on_the_cone_to_round_off(law, dtype):
+    """Friction that just stops the slip: stick or slide, but an answer."""
+    given = cases.spd(500, 61)._replace(e=np.zeros(500))
+    dead = -np.linalg.solve(given.W, given.v[..., None])[..., 0]
+    mu = np.hypot(dead[:, 0], dead[:, 1]) / np.abs(dead[:, 2])
+    given = given._replace(mu=mu, static=mu).take(dead[:, 2] > 0)
+    outcome = catalogue.solve(given, Entry(law), dtype).outcome
+    check(outcome != Outcome.OK, Entry(law), given, "outcome", outcome)
+
+
+@pytest.mark.parametrize("law", ["chatterjee_ruina", "bilinear", "whittaker", "anitescu_potra", "sun_baruh"])
+@pytest.mark.slow
+def test_derivative_by_slip_at_zero_slip(law):
+    """A sphere that sticks: (1 + e_t) times the slip is taken away, over the inverse mass."""
+    x = catalogue.flat(cases.make(np.diag([3.5, 3.5, 1.0]), [0.0, 0, -1], 0.5, 0.5))
+    J = catalogue.jacobian(x, Entry(law))[0]
+    reversal = 1 + catalogue.E_T if law in ("chatterjee_ruina", "bilinear") else 1
+    np.testing.assert_allclose(J[:2, 2:4], -reversal / 3.5 * np.eye(2), atol=1e-12)
+
+
 @EACH_ALGEBRAIC
 def test_bad_lanes_harm_no_other(entry):
     given = catalogue.population(entry, 6)

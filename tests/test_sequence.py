@@ -261,6 +261,22 @@ def test_bodies_must_be_a_batch():
         collide_bodies(ROD, ((0, 5), (0, 1)), *ENDS, 0.1, 0.5)
 
 
+def test_fields_of_bodies_broadcast():
+    """Masses for all lanes, velocities for each."""
+    bodies, (points, normals) = random_bodies(3), random_contacts(4)
+    velocity = jnp.stack([bodies.velocity, -bodies.velocity, 2 * bodies.velocity])
+    many = collide_bodies(bodies._replace(velocity=velocity), PAIRS, points, normals, 0.3, 0.5, **QUICK)
+    for i in range(3):
+        one = collide_bodies(bodies._replace(velocity=velocity[i]), PAIRS, points, normals, 0.3, 0.5, **QUICK)
+        np.testing.assert_allclose(many.bodies.velocity[i], one.bodies.velocity, rtol=1e-9, atol=1e-12)
+
+
+def test_restitutions_of_a_batch():
+    after = collide_bodies(ROD, ((0, 1), (0, 1)), *ENDS, 0.3, jnp.array([[0.2], [0.5], [0.8]]), **QUICK)
+    assert after.bodies.velocity.shape == (3, 2, 3)
+    assert (np.diff(np.asarray(after.bodies.velocity[:, 0, 2])) > 0).all()
+
+
 # --- mechanisms -----------------------------------------------------------------------------------------------
 
 

@@ -49,8 +49,8 @@ def impulse(given: Given, options: Options) -> Answer:
     started = (given.x != 0) | (given.y != 0)
     stick = sticks(plane, given.static)
     # Zero, with the derivative of an impulse that stops what little slip there is.
-    held = tuple(jnp.where(~started & stick, a, 0) for a in solve_b(plane, -given.x, -given.y))
-    start = At(*held, given.x, given.y, v + plane.dx * held[0] + plane.dy * held[1], open_books(v))
+    hx, hy = (jnp.where(~started & stick, a, 0) for a in solve_b(plane, -given.x, -given.y))
+    start = At(hx, hy, given.x, given.y, v + plane.dx * hx + plane.dy * hy, open_books(v))
 
     halt, stops = _sliding_ends(plane, start, started)
     halts = stops & (halt.v < 0)
