@@ -235,7 +235,10 @@ def _single(
 
 
 def _per_contact(name: str, value: ArrayLike, k: int) -> Array:
-    return floating(name, value, ())[None] if jnp.ndim(value) == 0 else floating(name, value, (k,))
+    """One number for each contact along the last axis; a number, or an axis of 1, serves all."""
+    if jnp.ndim(value) == 0:
+        return floating(name, value, ())[None]
+    return floating(name, value, (1 if jnp.shape(value)[-1] == 1 else k,))
 
 
 def _check(k: int, laws: tuple, hinges: tuple, most: int, decay: float, two_ways: bool) -> None:
