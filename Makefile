@@ -1,5 +1,6 @@
 # make run    solve the rebounds of configs/rebounds.toml into out/
-# make test   lint, check types, run every test
+# make test   lint, check types, run the tests
+# make test-slow  the tests that take long, by compiling much
 # make bench  measure throughput
 # make clean  remove what the other targets wrote, except the virtual environment
 
@@ -13,7 +14,7 @@ CLI := $(VENV)/.installed-cli
 TEST := $(VENV)/.installed-test
 
 .DELETE_ON_ERROR:
-.PHONY: run test bench clean
+.PHONY: run test test-slow bench clean
 
 run: $(CLI)
 	$(BIN)/jimpact solve configs/rebounds.toml --out $(OUT)
@@ -22,7 +23,10 @@ test: $(TEST)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy jimpact
-	$(BIN)/pytest --numprocesses auto --dist loadfile
+	$(BIN)/pytest --numprocesses auto --dist loadfile -m "not slow"
+
+test-slow: $(TEST)
+	$(BIN)/pytest --numprocesses auto --dist loadfile -m slow
 
 bench: $(CLI)
 	$(BIN)/python $(BENCH)

@@ -21,6 +21,8 @@ import hinge  # noqa: E402
 import rod  # noqa: E402
 import shared  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 ROUND_OFF = 1e-12  # relative; a few dozen impacts
 FLIGHT = 1e-9  # of m g r: error of 1000 Runge-Kutta steps of 1 ms
 CUT = 1e-6  # relative: the sequence ends when the energy of approach has decayed to 1e-12

@@ -60,7 +60,7 @@ def test_composite_rebounds_both_ways_from_grazing():
 
 def test_infinite_friction_without_rebound_is_not_always_dead():
     """Where P_II pulls, e = 0 and infinite friction cannot stop the contact."""
-    given = planar(3.0, -1.5, 1.0, [1.0, 0, -0.1], 1e9, 0.0)
+    given = planar(3.0, -1.5, 1.0, [1.0, 0, -0.1], 1e5, 0.0)
     assert plastic_impulses(given)[1][0, 2] < 0
     for law in ("chatterjee_ruina", "whittaker", "poisson"):
         impact = catalogue.solve(given, Entry(law), tangential_restitution=0.0)
@@ -71,7 +71,7 @@ def test_infinite_friction_without_rebound_is_not_always_dead():
 
 @pytest.mark.parametrize("law", ["chatterjee_ruina", "whittaker", "poisson", "anitescu_potra"])
 def test_infinite_friction_without_rebound_is_dead_where_it_can_be(law):
-    given = planar(3.0, 1.5, 1.0, [1.0, 0, -0.5], 1e9, 0.0)
+    given = planar(3.0, 1.5, 1.0, [1.0, 0, -0.5], 1e5, 0.0)
     impact = catalogue.solve(given, Entry(law), tangential_restitution=0.0)
     np.testing.assert_allclose(impact.impulse, plastic_impulses(given)[1], rtol=1e-6)
 
@@ -198,7 +198,7 @@ def test_smith_solves_equation_8():
 
 def first_root_of_smith(W, v, mu, e):
     """Smith's normal impulse by a slow march from zero, with plain iterations of the slip after."""
-    p, after, step = 0.0, v[:2].copy(), 2e-4
+    p, after, step = 0.0, v[:2].copy(), 2e-3
     while True:
         p += step
         for _ in range(60):
@@ -211,15 +211,15 @@ def first_root_of_smith(W, v, mu, e):
 
 @pytest.mark.slow
 def test_smith_takes_the_first_root():
-    given = cases.two_body(4, 83)
+    given = cases.two_body(3, 83)
     impulse = catalogue.solve(given, Entry("smith")).impulse
-    expected = [first_root_of_smith(*(a[i] for a in given[:4])) for i in range(4)]
-    np.testing.assert_allclose(impulse[:, 2], expected, atol=4e-4)
+    expected = [first_root_of_smith(*(a[i] for a in given[:4])) for i in range(3)]
+    np.testing.assert_allclose(impulse[:, 2], expected, atol=4e-3)
 
 
 def angles_of_whittaker(W, v, mu, e):
     """All directions of the slip after that friction may oppose, by a scan of the circle."""
-    angle = np.linspace(-np.pi, np.pi, 400_001)
+    angle = np.linspace(-np.pi, np.pi, 40_001)
     s = np.stack([np.cos(angle), np.sin(angle)], -1)
     a, k = -(1 + e) * v[2], W[2, 2] - mu * s @ W[:2, 2]
     after = v[:2] + (a / k)[:, None] * (W[:2, 2] - mu * s @ W[:2, :2])
@@ -230,7 +230,7 @@ def angles_of_whittaker(W, v, mu, e):
 
 
 def test_whittaker_opposes_the_closest_slip():
-    given = cases.join(cases.spd(150, 91), cases.wild(150, 92))
+    given = cases.join(cases.spd(80, 91), cases.wild(80, 92))
     impact = catalogue.solve(given, Entry("whittaker"))
     slides = np.linalg.norm(impact.velocity[:, :2], axis=1) > 1e-6
     several = 0
@@ -240,8 +240,8 @@ def test_whittaker_opposes_the_closest_slip():
         away = np.abs(np.angle(np.exp(1j * (angles - np.arctan2(frictionless[1], frictionless[0])))))
         best = angles[np.argmin(away)]
         got = np.arctan2(impact.velocity[i, 1], impact.velocity[i, 0])
-        assert abs(np.angle(np.exp(1j * (got - best)))) < 1e-4, given.describe(i)
-    assert slides.sum() > 50
+        assert abs(np.angle(np.exp(1j * (got - best)))) < 1e-3, given.describe(i)
+    assert slides.sum() > 30
 
 
 def test_anitescu_potra_obeys_its_two_stages():

@@ -315,7 +315,7 @@ def _draw_path(axes: Axes, pendulum: Pendulum, motion: Motion, path: np.ndarray)
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="A double pendulum whose tip strikes a floor.")
-    parser.add_argument("--config", type=Path, default=ROOT / "configs" / "double_pendulum.toml")
+    parser.add_argument("--config", type=Path, default=ROOT / "configs" / "double_pendulum" / "double_pendulum.toml")
     parser.add_argument("--out", type=Path, default=Path("out/double_pendulum"))
     arguments = parser.parse_args()
     jax.config.update("jax_enable_x64", True)
