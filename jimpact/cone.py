@@ -27,18 +27,15 @@ from jax.lax import stop_gradient
 from jaxtyping import Float
 
 from jimpact.numerics import anywhere, bracketed_root, divide, horner_slope, norm, own_kernel, sqrt
-from jimpact.rays import Plane, normal_rate, solve_b, sticks, stopping_impulse
+from jimpact.rays import Matrix2, Plane, normal_rate, secular_direction, secular_step, solve_b, sticks, stopping_impulse
 from jimpact.types import Array, Flag, Scalar
 
 __all__ = ["opposing", "opposing_at"]
 
 SLOPE_STEPS = 20  # in a bracket: the edges need not be exact
 ROOT_STEPS = 14  # in a bracket, of a function that is nearly linear
-SECULAR_STEPS = 8  # Newton's method on 1/|s| = 1 from below is monotone and nearly linear
 ON_CONE = 256  # x epsilon: closer to the cone than this, round-off may find neither stick nor slide
 POLISH = 3  # steps of Newton's method on the secular equation, which is nearly linear there
-
-Matrix2 = tuple[Scalar, ...]  # four entries, row by row
 
 
 def opposing(plane: Plane, x: Scalar, y: Scalar, v: Scalar, a: Scalar) -> tuple[Scalar, Scalar, Scalar, Flag, Flag]:
@@ -68,8 +65,8 @@ def opposing(plane: Plane, x: Scalar, y: Scalar, v: Scalar, a: Scalar) -> tuple[
     size = stop_gradient(norm(fx, fy) + sum(jnp.abs(entry) for entry in M))  # no square over- or underflows
     fx, fy, rate, M = fx / size, fy / size, rate / size, tuple(entry / size for entry in M)
     for _ in range(POLISH):
-        rate = stop_gradient(_secular(fx, fy, M, rate)[2])
-    sx, sy, _ = _secular(fx, fy, M, _secular(fx, fy, M, rate)[2])
+        rate = stop_gradient(secular_step(fx, fy, M, rate)[2])
+    sx, sy, _ = secular_step(fx, fy, M, secular_step(fx, fy, M, rate)[2])
     k = normal_rate(plane, sx, sy)
     accurate = jnp.abs(sx * sx + sy * sy - 1) <= jnp.finfo(k.dtype).eps ** 0.5
     exists &= (k > 0) | ~accurate
@@ -96,23 +93,8 @@ def opposing_at(plane: Plane, x: Scalar, y: Scalar, p: Scalar) -> tuple[Scalar, 
     fx, fy = jnp.where(stick, 1, dx), jnp.where(stick, 0, dy)
     size = mu * jnp.where(nothing, 1, p)
     M = tuple(jnp.where(stick, 0, size * entry) for entry in (plane.bxx, plane.bxy, plane.bxy, plane.byy))
-    length = norm(fx, fy)
-    rate = jnp.where(M[0] == 0, length, jnp.maximum(length - M[0] - M[3], 0))
-    for _ in range(SECULAR_STEPS):
-        rate = stop_gradient(_secular(fx, fy, M, rate)[2])
-    sx, sy, _ = _secular(fx, fy, M, _secular(fx, fy, M, rate)[2])
+    sx, sy = secular_direction(fx, fy, M)
     return jnp.where(stick, ix, -mu * p * sx), jnp.where(stick, iy, -mu * p * sy)
-
-
-def _secular(fx: Scalar, fy: Scalar, M: Matrix2, rate: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """s = (rate + M)^-1 f, and the rate after a step of Newton's method on 1/|s| = 1."""
-    a, b, c, d = rate + M[0], M[1], M[2], rate + M[3]
-    det = a * d - b * c
-    det = jnp.where(det == 0, 1, det)
-    sx, sy = (d * fx - b * fy) / det, (a * fy - c * fx) / det
-    tx, ty = (d * sx - b * sy) / det, (a * sy - c * sx) / det
-    size, slope = sx * sx + sy * sy, sx * tx + sy * ty
-    return sx, sy, rate + jnp.where(slope == 0, 0, (jnp.sqrt(size) - 1) * size / jnp.where(slope == 0, 1, slope))
 
 
 def _closest_root(plane: Plane, fx: Scalar, fy: Scalar, M: Matrix2) -> Scalar:

@@ -29,7 +29,7 @@ import jax.numpy as jnp
 from jax.lax import stop_gradient
 
 from jimpact.numerics import divide, horner, norm, own_kernel, pair, root_estimate, root_in, sqrt, unpair
-from jimpact.rays import Plane, destination, largest_rate, line_errors, normal_rate, rates, slopes, turn_ahead
+from jimpact.rays import Plane, destination, largest_rate, line_errors, moved, normal_rate, rates, slopes, turn_ahead
 from jimpact.restitution import Books, StopRule, book, open_books, overrun, switch
 from jimpact.series import Series, expand, work_done, work_series
 from jimpact.types import Flag, Pair, Scalar, Whole
@@ -132,11 +132,7 @@ def velocity(lane: Lane, state: Slide) -> tuple[Scalar, Scalar, Scalar]:
 
 
 def velocity_at(lane: Lane, ix: Scalar, iy: Scalar, p: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    plane = lane.plane
-    x = lane.x0 + plane.dx * p + plane.bxx * ix + plane.bxy * iy
-    y = lane.y0 + plane.dy * p + plane.bxy * ix + plane.byy * iy
-    v = lane.v0 + plane.w * p + plane.dx * ix + plane.dy * iy
-    return x, y, v
+    return moved(lane.plane, lane.x0, lane.y0, lane.v0, ix, iy, p)
 
 
 def start(lane: Lane) -> Slide:

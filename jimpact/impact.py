@@ -22,7 +22,7 @@ from jimpact.restitution import RULES
 from jimpact.state import Impact, ImpactInfo, Outcome
 from jimpact.types import Array, ArrayLike, Flag, Matrix3, Scalar, Vector3
 
-__all__ = ["ACCURACIES", "Case", "prepare", "report", "solve"]
+__all__ = ["ACCURACIES", "Case", "check_followed", "prepare", "report", "solve"]
 
 T = TypeVar("T")
 
@@ -208,6 +208,13 @@ def _wanted(law: Law, extra: dict[str, ArrayLike | None]) -> dict[str, ArrayLike
             )
         values[name] = 0.0 if value is None else value
     return values
+
+
+def check_followed(law: str, caller: str) -> None:
+    """Raise ValueError unless the law follows the slip."""
+    if _named(law, LAWS, "law").rule is None:
+        followed = ", ".join(repr(name) for name, record in LAWS.items() if record.rule)
+        raise ValueError(f"law={law!r} does not follow the slip, and {caller} does; pass one of {followed}")
 
 
 def _named(name: str, table: dict[str, T], argument: str) -> T:

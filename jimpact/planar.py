@@ -19,16 +19,15 @@ import jax.numpy as jnp
 from jaxtyping import Float
 
 from jimpact.closure import close
-from jimpact.contact import check_batch, floating
+from jimpact.contact import floating
 from jimpact.hodograph import lane_of, start
-from jimpact.impact import prepare, report
-from jimpact.laws import LAWS
+from jimpact.impact import check_followed, prepare, report
 from jimpact.laws.hodograph_law import Solution, answer_of
 from jimpact.rays import Plane
 from jimpact.state import Impact
 from jimpact.types import Array, ArrayLike, Flag, Scalar, Whole
 
-__all__ = ["PlanarModes", "planar_modes", "solve_planar"]
+__all__ = ["PlanarModes", "in_space", "planar_modes", "solve_planar"]
 
 
 class PlanarModes(NamedTuple):
@@ -51,12 +50,8 @@ def solve_planar(
 ) -> Impact:
     """Solve planar impacts by a formula; arguments and result as in `solve`, with vectors (tangential, normal)."""
     K, v = floating("inverse_inertia", inverse_inertia, (2, 2)), floating("velocity", velocity, (2,))
-    if isinstance(law, str) and law in LAWS and LAWS[law].rule is None:
-        known = ", ".join(repr(name) for name, record in LAWS.items() if record.rule)
-        raise ValueError(f"law={law!r} has no planar form; pass one of {known}, or embed the impact and use solve")
-    check_batch(inverse_inertia=K.shape[:-2], velocity=v.shape[:-1])
-    W, flat = _embedded(K), jnp.stack([v[..., 0], jnp.zeros_like(v[..., 0]), v[..., 1]], -1)
-    case = prepare(W, flat, friction, restitution, static_friction, law, "standard", 0.01)
+    check_followed(law, "solve_planar")
+    case = prepare(*in_space(K, v), friction, restitution, static_friction, law, "standard", 0.01)
     given = case.given
     lane = lane_of(given.plane, given.x, given.y, given.v, given.e, case.options.line_tolerance)
     last = start(lane)._replace(resting=jnp.ones_like(case.valid))  # no direction to turn to
@@ -82,8 +77,7 @@ def planar_modes(
     where static friction belongs.
     """
     K, v = floating("inverse_inertia", inverse_inertia, (2, 2)), floating("velocity", velocity, (2,))
-    flat = jnp.stack([v[..., 0], jnp.zeros_like(v[..., 0]), v[..., 1]], -1)
-    case = prepare(_embedded(K), flat, friction, restitution, static_friction, "poisson", "standard", 0.01)
+    case = prepare(*in_space(K, v), friction, restitution, static_friction, "poisson", "standard", 0.01)
     plane, given = case.given.plane, case.given
     slip, approach = jnp.abs(given.x), -given.v
     d = plane.dx * jnp.where(given.x < 0, -1, 1)  # coupling, with slip taken as positive
@@ -99,11 +93,12 @@ def planar_modes(
     return PlanarModes(jnp.where(case.approaching, mode, -1).astype(jnp.int32), nan(first), nan(needed), nan(last))
 
 
-def _embedded(K: Array) -> Array:
+def in_space(K: Array, v: Array) -> tuple[Array, Array]:
     """The plane in space: a second tangential direction that nothing couples to."""
     a, zero = K[..., 0, 0], jnp.zeros_like(K[..., 0, 0])
     rows = ((a, zero, K[..., 0, 1]), (zero, a, zero), (K[..., 1, 0], zero, K[..., 1, 1]))
-    return jnp.stack([jnp.stack(row, -1) for row in rows], -2)
+    W = jnp.stack([jnp.stack(row, -1) for row in rows], -2)
+    return W, jnp.stack([v[..., 0], jnp.zeros_like(v[..., 0]), v[..., 1]], -1)
 
 
 def _ray(plane: Plane, exists: Flag) -> tuple[Scalar, Scalar]:

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -24,6 +23,7 @@ from matplotlib.patheffects import withStroke
 
 from jimpact.impact import solve
 from jimpact.laws import LAWS
+from jimpact.planar import in_space
 from jimpact.plot import free, merged
 from jimpact.state import Outcome
 from jimpact.types import ArrayLike
@@ -103,7 +103,7 @@ def reached(inverse_inertia: ArrayLike, velocity: ArrayLike, friction: ArrayLike
     if law == REGION:
         e = np.concatenate([up, one, up[::-1], 0 * one])
         extra = {"tangential_restitution": np.concatenate([-one, 2 * up - 1, one, 1 - 2 * up])}
-    result = jitted_solve(*_in_space(impact.K, impact.v), impact.mu, e, law=law, **extra)
+    result = jitted_solve(*in_space(impact.K, impact.v), impact.mu, e, law=law, **extra)
     good = np.asarray(result.outcome) == Outcome.OK
     return np.where(good[:, None], np.asarray(result.impulse, float)[:, [0, 2]], np.nan)
 
@@ -128,16 +128,10 @@ def _checked(inverse_inertia: ArrayLike, velocity: ArrayLike, friction: ArrayLik
         if arrays[name].shape != shape:
             raise ValueError(f"{name} has shape {arrays[name].shape}; pass one impact: an array of shape {shape}")
     K, v, mu = arrays.values()
-    outcome = jitted_solve(*_in_space(K, v), mu, 0.0, law=REGION, tangential_restitution=0.0).outcome
+    outcome = jitted_solve(*in_space(K, v), mu, 0.0, law=REGION, tangential_restitution=0.0).outcome
     if outcome in (Outcome.INVALID, Outcome.SEPARATING):
         raise ValueError("nothing to draw: the input is not valid, or the bodies do not approach (velocity[1] >= 0)")
     return Planar(K, v, float(mu), np.array([0, -v[1] / K[1, 1]]), -np.linalg.solve(K, v))
-
-
-def _in_space(K: np.ndarray, v: np.ndarray) -> tuple[jax.Array, jax.Array]:
-    """The plane in space: a second tangential direction that nothing couples to."""
-    W = [[K[0, 0], 0, K[0, 1]], [0, K[0, 0], 0], [K[1, 0], 0, K[1, 1]]]
-    return jnp.array(W, float), jnp.array([v[0], 0, v[1]], float)
 
 
 def _ellipse(impact: Planar) -> np.ndarray:

@@ -28,15 +28,19 @@ from jimpact.types import Array, ArrayLike, Flag, Float, Matrix3, Scalar
 
 __all__ = [
     "LARGEST_TURN",
+    "Matrix2",
     "Plane",
     "destination",
     "diverging_ray",
     "invariant_directions",
     "largest_rate",
     "line_errors",
+    "moved",
     "normal_rate",
     "plane_of",
     "rates",
+    "secular_direction",
+    "secular_step",
     "slopes",
     "solve_b",
     "sticks",
@@ -48,6 +52,9 @@ ROUND = 8  # x epsilon x size: a rate below this is round-off
 SECULAR_STEPS = 8  # Newton on 1/|q| - 1 is monotone and nearly linear: 6 reach round-off in 1e6 random cases
 LARGEST_TURN = 0.1  # rad: a line further ahead is not foreseen to first order
 BISECTIONS = 64  # halves an interval of pi/2 to below float64 round-off
+
+
+Matrix2 = tuple[Scalar, ...]  # four entries, row by row
 
 
 class Plane(NamedTuple):
@@ -138,6 +145,17 @@ def solve_b(plane: Plane, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
     return (plane.byy * x - plane.bxy * y) / det, (plane.bxx * y - plane.bxy * x) / det
 
 
+def moved(
+    plane: Plane, x: Scalar, y: Scalar, v: Scalar, ix: Scalar, iy: Scalar, p: Scalar
+) -> tuple[Scalar, Scalar, Scalar]:
+    """Sliding and normal velocity after the impulse (ix, iy, p)."""
+    return (
+        x + plane.dx * p + plane.bxx * ix + plane.bxy * iy,
+        y + plane.dy * p + plane.bxy * ix + plane.byy * iy,
+        v + plane.w * p + plane.dx * ix + plane.dy * iy,
+    )
+
+
 def stopping_impulse(plane: Plane, x: Scalar, y: Scalar, v: Scalar, after: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     """Impulse that stops the slip (x, y) and turns the normal velocity v into `after`."""
     ux, uy = solve_b(plane, plane.dx, plane.dy)
@@ -155,26 +173,36 @@ def sticks(plane: Plane, static_friction: Scalar) -> Flag:
 def diverging_ray(plane: Plane, exists: Flag) -> tuple[Scalar, Scalar]:
     """Unit vector along which slip leaves zero, where it `exists` (|B^-1 d| > mu); else (1, 0).
 
-    s = (lambda + mu B)^-1 d with lambda > 0 the root of |s| = 1. The root is found by Newton's method
-    from below; a last, differentiated Newton step gives lambda the derivative of the equation.
+    s = (l + mu B)^-1 d with l > 0 the root of |s| = 1.
     """
     dx, dy = jnp.where(exists, plane.dx, 1), jnp.where(exists, plane.dy, 0)
     mu = jnp.where(exists, plane.mu, 0)
+    return secular_direction(dx, dy, (mu * plane.bxx, mu * plane.bxy, mu * plane.bxy, mu * plane.byy))
 
-    def newton(rate: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-        a, b, c = rate + mu * plane.bxx, mu * plane.bxy, rate + mu * plane.byy
-        det = a * c - b * b
-        qx, qy = (c * dx - b * dy) / det, (a * dy - b * dx) / det
-        q2 = qx * qx + qy * qy
-        qMq = (c * qx * qx - 2 * b * qx * qy + a * qy * qy) / det
-        return qx, qy, rate + (jnp.sqrt(q2) - 1) * q2 / qMq
 
-    rate = jnp.maximum(norm(dx, dy) - mu * (plane.bxx + plane.byy), 0)
-    rate = jnp.where(mu == 0, norm(dx, dy), rate)  # then det(rate = 0) would vanish
+def secular_direction(fx: Scalar, fy: Scalar, M: Matrix2) -> tuple[Scalar, Scalar]:
+    """The unit vector s = (l + M)^-1 f with l > 0, for M symmetric and positive definite, or zero; |M^-1 f| > 1.
+
+    The root is found by Newton's method from below; a last, differentiated step gives l the derivative of the
+    equation.
+    """
+    length = norm(fx, fy)
+    rate = jnp.where(M[0] == 0, length, jnp.maximum(length - M[0] - M[3], 0))  # M = 0: no start where it is singular
     for _ in range(SECULAR_STEPS):
-        rate = stop_gradient(newton(rate)[2])
-    qx, qy, _ = newton(newton(rate)[2])
-    return qx, qy
+        rate = stop_gradient(secular_step(fx, fy, M, rate)[2])
+    sx, sy, _ = secular_step(fx, fy, M, secular_step(fx, fy, M, rate)[2])
+    return sx, sy
+
+
+def secular_step(fx: Scalar, fy: Scalar, M: Matrix2, rate: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """s = (rate + M)^-1 f, and the rate after a step of Newton's method on 1/|s| = 1."""
+    a, b, c, d = rate + M[0], M[1], M[2], rate + M[3]
+    det = a * d - b * c
+    det = jnp.where(det == 0, 1, det)
+    sx, sy = (d * fx - b * fy) / det, (a * fy - c * fx) / det
+    tx, ty = (d * sx - b * sy) / det, (a * sy - c * sx) / det
+    size, slope = sx * sx + sy * sy, sx * tx + sy * ty
+    return sx, sy, rate + jnp.where(slope == 0, 0, (jnp.sqrt(size) - 1) * size / jnp.where(slope == 0, 1, slope))
 
 
 def invariant_directions(

@@ -12,8 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Float
 
 from jimpact.hodograph import series_at, velocity_at
-from jimpact.impact import prepare
-from jimpact.laws import LAWS
+from jimpact.impact import check_followed, prepare
 from jimpact.laws.hodograph_law import Events, Solution, events_of, follow
 from jimpact.numerics import divide, horner, own_kernel, root_in
 from jimpact.rounds import Steps, recorded
@@ -55,9 +54,7 @@ def trace(
     """
     if isinstance(samples, bool) or not isinstance(samples, Integral) or samples < 2:
         raise ValueError(f"samples={samples!r}; pass a whole number of at least 2")
-    if isinstance(law, str) and law in LAWS and LAWS[law].rule is None:
-        followed = ", ".join(repr(name) for name, record in LAWS.items() if record.rule)
-        raise ValueError(f"law={law!r} has no path to follow; pass one of {followed}")
+    check_followed(law, "trace")
     case = prepare(inverse_inertia, velocity, friction, restitution, static_friction, law, accuracy, line_tolerance)
     level = case.options.accuracy
     solution = follow(case.given, case.options)

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jimpact.cone import opposing, opposing_at
 from jimpact.laws.record import Answer, Given, Law, Options, answer
 from jimpact.numerics import divide, norm, sqrt
-from jimpact.rays import Plane, rates, stopping_impulse
+from jimpact.rays import Plane, moved, rates, stopping_impulse
 from jimpact.types import Flag, Scalar
 
 __all__ = ["LAW"]
@@ -22,8 +22,7 @@ def impulse(given: Given, options: Options) -> Answer:
     """Whittaker's impulse for e = 0, then expansion from the slip that it leaves."""
     plane, e = given.plane, given.e
     ix, iy, p, exists, accurate = opposing(plane, given.x, given.y, given.v, -given.v)
-    x = given.x + plane.dx * p + plane.bxx * ix + plane.bxy * iy
-    y = given.y + plane.dy * p + plane.bxy * ix + plane.byy * iy
+    x, y, _ = moved(plane, given.x, given.y, given.v, ix, iy, p)
     small = 64 * jnp.finfo(p.dtype).eps * (jnp.abs(given.x) + jnp.abs(given.y) + (1 + plane.mu) * p)
     stuck = norm(x, y) <= small * (plane.bxx + plane.byy + 1)
     x, y = jnp.where(stuck, 0, x), jnp.where(stuck, 0, y)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 
 from jimpact.hodograph import Accuracy
-from jimpact.rays import Plane
+from jimpact.rays import Plane, moved
 from jimpact.restitution import StopRule
 from jimpact.state import ImpactInfo
 from jimpact.types import Flag, Scalar
@@ -74,10 +74,7 @@ class Law(NamedTuple):
 
 def answer(given: Given, ix: Scalar, iy: Scalar, p: Scalar, inside: Flag, finished: Flag, **known: Scalar) -> Answer:
     """The answer of an algebraic law: velocities follow from the impulse; of `info`, only what is `known`."""
-    plane = given.plane
-    x = given.x + plane.dx * p + plane.bxx * ix + plane.bxy * iy
-    y = given.y + plane.dy * p + plane.bxy * ix + plane.byy * iy
-    v = given.v + plane.w * p + plane.dx * ix + plane.dy * iy
+    x, y, v = moved(given.plane, given.x, given.y, given.v, ix, iy, p)
     unknown, none = jnp.full_like(p, jnp.nan), jnp.full(p.shape, -1, jnp.int32)
     energy = 0.5 * (ix * (given.x + x) + iy * (given.y + y) + p * (given.v + v))
     info = ImpactInfo(*(none if name in ("compressions", "mode") else unknown for name in ImpactInfo._fields))

@@ -24,7 +24,7 @@ import jax.numpy as jnp
 
 from jimpact.laws.record import Answer, Given, Law, Options, answer
 from jimpact.numerics import divide, norm, sqrt
-from jimpact.rays import Plane, solve_b, sticks
+from jimpact.rays import Plane, moved, solve_b, sticks
 from jimpact.restitution import Books, book, end_of_compression, open_books
 from jimpact.types import Flag, Scalar
 
@@ -133,15 +133,8 @@ def _friction(plane: Plane, at: At, frictionless: Scalar, rested: Flag, stick: F
 def _moved(plane: Plane, at: At, t: tuple[Scalar, ...], p: Scalar) -> At:
     """After the normal impulse p with the tangential impulse t p: velocity and work are those of a straight piece."""
     ix, iy = t[0] * p, t[1] * p
-    v = at.v + plane.w * p + plane.dx * ix + plane.dy * iy
-    return At(
-        at.ix + ix,
-        at.iy + iy,
-        at.x + plane.dx * p + plane.bxx * ix + plane.bxy * iy,
-        at.y + plane.dy * p + plane.bxy * ix + plane.byy * iy,
-        v,
-        book(at.books, p, 0.5 * (at.v + v) * p),
-    )
+    x, y, v = moved(plane, at.x, at.y, at.v, ix, iy, p)
+    return At(at.ix + ix, at.iy + iy, x, y, v, book(at.books, p, 0.5 * (at.v + v) * p))
 
 
 def _choose(flag: Flag, one: At, other: At) -> At:
