@@ -93,8 +93,9 @@ def planar_modes(
     return PlanarModes(jnp.where(case.approaching, mode, -1).astype(jnp.int32), nan(first), nan(needed), nan(last))
 
 
-def in_space(K: Array, v: Array) -> tuple[Array, Array]:
+def in_space(K: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
     """The plane in space: a second tangential direction that nothing couples to."""
+    K, v = jnp.asarray(K), jnp.asarray(v)
     a, zero = K[..., 0, 0], jnp.zeros_like(K[..., 0, 0])
     rows = ((a, zero, K[..., 0, 1]), (zero, a, zero), (K[..., 1, 0], zero, K[..., 1, 1]))
     W = jnp.stack([jnp.stack(row, -1) for row in rows], -2)

@@ -71,6 +71,11 @@ class Law(NamedTuple):
     rules: tuple[str, ...] = ()  # names of the rules to choose from, of a law that leaves it open
     domain: str = "every impact"
 
+    @property
+    def tells_stick(self) -> bool:
+        """Whether it tells stick from slip during the impact, and so has a static friction."""
+        return self.rule is not None or bool(self.rules)
+
 
 def answer(given: Given, ix: Scalar, iy: Scalar, p: Scalar, inside: Flag, finished: Flag, **known: Scalar) -> Answer:
     """The answer of an algebraic law: velocities follow from the impulse; of `info`, only what is `known`."""

@@ -1,0 +1,116 @@
+"""Which law explains the data: errors on impacts that were held out, and information criteria.
+
+Groups are held out whole, so that impacts which share a toss or a material cannot vouch for each other.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jimpact.identify.fit import Fit, fit
+from jimpact.identify.rebounds import Rebounds
+from jimpact.identify.search import minimise, predicted
+from jimpact.identify.uncertainty import Progress
+from jimpact.impact import solve
+from jimpact.laws import LAWS
+from jimpact.state import Outcome
+
+__all__ = ["Comparison", "Row", "compare_laws", "cross_validate"]
+
+
+class Row(NamedTuple):
+    """One law: its fit, its error on what was held out, and for how many impacts it had no answer."""
+
+    law: str
+    fit: Fit
+    held_out: np.ndarray  # (n, k) residuals, each from a fit to the other folds
+    score: float  # root mean square of held-out residuals in units of the noise
+    rms: np.ndarray  # (k,) the same by channel, in its units
+    outside: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Rows from the best held-out score to the worst."""
+
+    rows: tuple[Row, ...]
+    folds: int
+
+    @property
+    def best(self) -> Row:
+        return self.rows[0]
+
+    def __str__(self) -> str:
+        lines = ["law               score    aic        bic        parameters"]
+        for row in self.rows:
+            numbers = ", ".join(
+                f"{name} {value:.4g}" for name, value in zip(row.fit.names, row.fit.numbers, strict=True)
+            )
+            outside = f" (no answer for {row.outside})" if row.outside else ""
+            lines.append(f"{row.law:16s}  {row.score:7.4f}  {row.fit.aic:9.1f}  {row.fit.bic:9.1f}  {numbers}{outside}")
+        return "\n".join(lines)
+
+
+def compare_laws(
+    rebounds: Rebounds,
+    laws: Sequence[str] | None = None,
+    *,
+    folds: int = 5,
+    heavy_tails: float | None = None,
+    starts: int = 32,
+    seed: int = 0,
+    progress: Progress = iter,
+) -> Comparison:
+    """Fit each law with all its parameters, and predict every group from the others.
+
+    Scores are in units of one noise: that of the data, and where it is open that of the most likely law.
+    """
+    laws = tuple(LAWS) if laws is None else tuple(laws)
+    for law in laws:
+        if law not in LAWS:
+            raise ValueError(f"law={law!r} is unknown; pass some of {', '.join(map(repr, LAWS))}")
+    fits = []
+    for index in progress(range(len(laws))):
+        law = laws[index]
+        whole = fit(
+            rebounds, law=law, parameters=LAWS[law].parameters, heavy_tails=heavy_tails, starts=starts, seed=seed
+        )
+        fits.append((whole, cross_validate(whole, folds, seed)))
+    sigma = max((whole for whole, _ in fits), key=lambda whole: whole.log_likelihood).sigma
+    rows = [_row(whole, left, sigma) for whole, left in fits]
+    return Comparison(tuple(sorted(rows, key=lambda row: row.score)), folds)
+
+
+def cross_validate(whole: Fit, folds: int = 5, seed: int = 0) -> np.ndarray:
+    """Residuals (n, k) of each impact from a fit without its fold; nan where nothing was measured."""
+    group = np.asarray(whole.rebounds.group)
+    groups = int(group.max()) + 1
+    if isinstance(folds, bool) or not isinstance(folds, int) or not 2 <= folds <= groups:
+        raise ValueError(f"folds={folds!r}; pass a whole number from 2 to the number of groups, {groups}")
+    fold = np.random.default_rng(seed).permutation(np.arange(groups) % folds)[group]
+    weights = (fold[None, :] != np.arange(folds)[:, None]).astype(float)
+    start = np.asarray(whole.material.free(jnp.asarray(whole.numbers)))
+    found = minimise(whole.choice, whole.material, whole.solved.problem, np.tile(start, (folds, 1)), weights=weights)
+    left = np.full(np.shape(whole.rebounds.observation), np.nan)
+    for i, free in enumerate(found.free):
+        numbers = whole.material.natural(jnp.asarray(free))
+        reading = np.asarray(predicted(whole.choice, whole.material, whole.rebounds, numbers))
+        left[fold == i] = (np.asarray(whole.rebounds.observation) - reading)[fold == i]
+    return np.where(np.isfinite(whole.sigma), left, np.nan)
+
+
+def _row(whole: Fit, left: np.ndarray, sigma: np.ndarray) -> Row:
+    score = float(np.sqrt(np.nanmean((left / sigma) ** 2)))
+    return Row(whole.choice.law, whole, left, score, np.sqrt(np.nanmean(left**2, 0)), _outside(whole))
+
+
+def _outside(whole: Fit) -> int:
+    """How many impacts the law has no answer for."""
+    given = {name: jnp.asarray(value) for name, value in whole.coefficients().items()}
+    run = jax.jit(lambda W, v, given: solve(W, v, law=whole.choice.law, rule=whole.choice.rule, **given).outcome)
+    outcome = np.asarray(run(whole.rebounds.inverse_inertia, whole.rebounds.velocity, given))
+    return int(np.isin(outcome, [Outcome.OUTSIDE, Outcome.UNFINISHED]).sum())

@@ -1,0 +1,97 @@
+"""Before the experiment: how much a planned drop will tell, and which of several tells most.
+
+A planned drop is a rebound whose observation is not looked at: build `Rebounds` with the velocities before also after,
+and the noise that the instrument will have.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy import stats
+
+from jimpact.identify.fit import checked
+from jimpact.identify.likelihood import Choice, predict
+from jimpact.identify.material import Material, constant
+from jimpact.identify.rebounds import Rebounds
+from jimpact.identify.search import inverse_information
+from jimpact.types import Array
+
+__all__ = ["Plan", "plan"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What planned drops will tell, if the parameters are about as assumed."""
+
+    names: tuple[str, ...]
+    each: np.ndarray  # (n, p, p) Fisher information of each drop
+
+    @property
+    def information(self) -> np.ndarray:
+        return self.each.sum(0)
+
+    @property
+    def standard_error(self) -> dict[str, float]:
+        """Expected, of all drops together; infinite for what they will not tell."""
+        return dict(zip(self.names, np.sqrt(np.diag(inverse_information(self.information))).tolist(), strict=True))
+
+    def width(self, level: float = 0.95) -> dict[str, float]:
+        """Expected width of the confidence interval of each parameter."""
+        z = stats.norm.ppf(0.5 + level / 2)
+        return {name: 2 * z * error for name, error in self.standard_error.items()}
+
+    def best(self, count: int) -> list[int]:
+        """Indices of the drops that tell most together, the most telling first; a drop may be taken once.
+
+        Each is chosen to enlarge the determinant of the information most (D-optimal, one after the other).
+        """
+        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= len(self.each):
+            raise ValueError(f"count={count!r}; pass a whole number from 1 to the number of drops, {len(self.each)}")
+        unit = np.sqrt(np.maximum(np.diagonal(self.each, axis1=1, axis2=2).max(0), np.finfo(float).tiny))
+        each = self.each / np.outer(unit, unit)
+        chosen: list[int] = []
+        total = 1e-6 * np.eye(len(unit))
+        for _ in range(count):
+            gain = np.linalg.slogdet(total + each)[1]
+            gain[chosen] = -np.inf
+            chosen.append(int(gain.argmax()))
+            total = total + each[chosen[-1]]
+        return chosen
+
+
+def plan(
+    rebounds: Rebounds,
+    values: Mapping[str, float],
+    *,
+    law: str = "stronge",
+    material: Material | None = None,
+    fixed: Mapping[str, float] | None = None,
+    rule: str = "poisson",
+) -> Plan:
+    """Fisher information of planned drops at assumed `values` of the parameters."""
+    material = constant(tuple(values)) if material is None else material
+    choice = Choice(law, rule, "standard", tuple(sorted((fixed or {}).items())))
+    checked(rebounds, choice, material)
+    if np.isnan(np.asarray(rebounds.noise)).any():
+        raise ValueError("the noise of a planned drop is not known; pass noise= the standard deviation of each channel")
+    missing = [name for name in material.parameters if name not in values]
+    if missing:
+        raise ValueError(f"values has no {missing[0]}; pass a value for each of {', '.join(material.parameters)}")
+    rows = [
+        np.broadcast_to(np.asarray(values[name], float), p.shape).ravel() for name, p in material.parameters.items()
+    ]
+    J = np.asarray(_slopes(choice, material, rebounds, jnp.asarray(np.concatenate(rows))), float)
+    noise = np.asarray(rebounds.noise, float)[None]
+    J = np.where(np.isfinite(noise), J / noise, 0)
+    return Plan(tuple(material.names()), np.einsum("pnk,qnk->npq", J, J))
+
+
+@partial(jax.jit, static_argnames=("choice", "material"))
+def _slopes(choice: Choice, material: Material, rebounds: Rebounds, numbers: Array) -> Array:
+    """Change of what the channels read per change of each number, (p, n, k)."""
+    run = lambda x: predict(choice, rebounds, material.function(material.values(x), rebounds))  # noqa: E731
+    return jax.vmap(lambda unit: jax.jvp(run, (numbers,), (unit,))[1])(jnp.eye(len(numbers), dtype=numbers.dtype))

@@ -1,0 +1,54 @@
+"""The momentum floor: what is left of the data when any impulse at all is allowed.
+
+An impulse at the contact has three numbers, an observation of a body in space six. The best impulse for each impact
+leaves a residual that no law can lower, so it measures noise, geometry and signs, but not friction or restitution.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from jimpact.identify.rebounds import Rebounds
+
+__all__ = ["Floor", "momentum_floor", "scales"]
+
+FIRST_GUESS = 0.1
+
+
+class Floor(NamedTuple):
+    """The best impulse of each rebound (n, 3) with its covariance (n, 3, 3), and what it leaves."""
+
+    impulse: np.ndarray
+    covariance: np.ndarray
+    residual: np.ndarray  # (n, k), in the units of each channel
+    chi2: np.ndarray  # (n,), in units of the noise
+    freedom: np.ndarray  # (n,) measured channels minus directions of impulse that they see
+
+    @property
+    def rms(self) -> np.ndarray:
+        """Root mean square over the impacts, by channel (k,)."""
+        return np.sqrt(np.mean(self.residual**2, 0))
+
+
+def momentum_floor(rebounds: Rebounds, sigma: np.ndarray | None = None) -> Floor:
+    """By weighted least squares; noise that is not known is first guessed, see `scales`."""
+    E, change = np.asarray(rebounds.effect, float), np.asarray(rebounds.observation - rebounds.baseline, float)
+    sigma = scales(rebounds) if sigma is None else sigma
+    weight = np.where(np.isfinite(sigma), 1 / np.where(np.isfinite(sigma), sigma, 1), 0)
+    change = np.where(weight > 0, change, 0)
+    A, b = E * weight[..., None], change * weight
+    inverse = np.linalg.pinv(A, rcond=1e-10)
+    impulse = np.einsum("nik,nk->ni", inverse, b)
+    left = np.where(weight > 0, change - np.einsum("nki,ni->nk", E, impulse), 0)
+    rank = np.linalg.matrix_rank(A, tol=1e-10 * np.abs(A).max((1, 2)))
+    covariance = np.einsum("nik,njk->nij", inverse, inverse)
+    return Floor(impulse, covariance, left, np.sum((left * weight) ** 2, -1), (weight > 0).sum(-1) - rank)
+
+
+def scales(rebounds: Rebounds) -> np.ndarray:
+    """Noise (n, k); where it is to be estimated, in proportion to how much its channel changes, as a first guess."""
+    noise = np.asarray(rebounds.noise, float)
+    change = np.asarray(rebounds.observation - rebounds.baseline, float)
+    open_ = np.isnan(noise) & np.isfinite(change)
+    mean = np.sqrt(np.sum(np.where(open_, change, 0) ** 2, 0) / np.maximum(open_.sum(0), 1))
+    return np.where(np.isnan(noise), FIRST_GUESS * np.where(mean > 0, mean, 1), noise)

@@ -1,0 +1,256 @@
+"""How well a fit knows its parameters: intervals by three methods, and what the data cannot tell.
+
+* curvature: the Fisher information at the estimate; cheap, and right when the likelihood is nearly Gaussian.
+* profile: where the likelihood, maximised over all other parameters, has fallen by as much as the level says; sees
+  bounds, skewness and one-sided knowledge.
+* bootstrap: the fit repeated on groups drawn with replacement; needs no model of the noise, but many groups.
+
+A parameter is identifiable if the likelihood excludes the ends of its range at four standard deviations, or is narrow
+at the end that it touches. Friction without an upper bound is the usual case that is not: every impact sticks.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from scipy import stats
+
+from jimpact.identify.likelihood import Choice
+from jimpact.identify.material import Material
+from jimpact.identify.search import Found, Problem, inverse_information, minimise, predicted
+
+__all__ = ["Profile", "Progress", "Solved", "Verdict", "bootstrap", "intervals", "profile", "verdicts"]
+
+METHODS = ("curvature", "profile", "bootstrap")
+EXCLUDED = 16.0  # fall of twice the log-likelihood: four standard deviations
+STUCK_FRICTION = 1e3  # friction at which nothing slips that can stick
+NARROW = 0.25  # of the range of a parameter: what counts as known, at an end of it
+PER_SIDE = 8  # values of a profile on each side of the estimate in one round
+ROUNDS = 8  # of widening until a profile has risen enough
+MANY = 200  # resamples
+CURVE = 9.0  # fall up to which a profile is drawn: three standard deviations
+
+Progress = Callable[[Iterable[int]], Iterable[int]]
+
+
+class Solved(NamedTuple):
+    """The best numbers (p,) of a problem, their Fisher information (p, p), and the sum of squares."""
+
+    choice: Choice
+    material: Material
+    problem: Problem
+    numbers: np.ndarray
+    information: np.ndarray
+    cost: float
+
+    @property
+    def names(self) -> list[str]:
+        return self.material.names()
+
+    @property
+    def covariance(self) -> np.ndarray:
+        return inverse_information(self.information)
+
+
+class Verdict(NamedTuple):
+    """Whether the data tell a parameter, and the reason in words."""
+
+    identifiable: bool
+    reason: str
+    low: float = np.nan  # where the data bound it, if they do
+    high: float = np.nan
+
+    def __bool__(self) -> bool:
+        return self.identifiable
+
+
+class Profile(NamedTuple):
+    """Fall of twice the log-likelihood (m,) at values (m,) of one number, the others maximised over."""
+
+    values: np.ndarray
+    fall: np.ndarray
+
+
+def intervals(
+    fit: Solved, verdicts: dict[str, Verdict], level: float, method: str, **options: Any
+) -> dict[str, tuple[float, float]]:
+    """Confidence interval of every number."""
+    if not 0 < level < 1:
+        raise ValueError(f"level={level!r}; pass a number between 0 and 1, such as 0.95")
+    if method not in METHODS:
+        raise ValueError(f"method={method!r} is unknown; pass one of {', '.join(map(repr, METHODS))}")
+    low, high = fit.material.bounds()
+    if method == "curvature":
+        z = stats.norm.ppf(0.5 + level / 2)
+        spread = z * np.sqrt(np.diag(fit.covariance))
+        ends = np.maximum(fit.numbers - spread, low), np.minimum(fit.numbers + spread, high)
+        for i, verdict in enumerate(verdicts.values()):
+            if not verdict:  # there is no curvature to speak of: what the profile knows
+                ends[0][i], ends[1][i] = _or(verdict.low, low[i]), _or(verdict.high, high[i])
+    elif method == "profile":
+        both = [_profile_ends(fit, i, stats.chi2.ppf(level, 1)) for i in range(len(fit.names))]
+        ends = np.array([a for a, _ in both]), np.array([b for _, b in both])
+    else:
+        draws = bootstrap(fit, **options)
+        ends = tuple(np.quantile(draws, [0.5 - level / 2, 0.5 + level / 2], axis=0))
+    return {name: (float(a), float(b)) for name, a, b in zip(fit.names, *ends, strict=True)}
+
+
+def profile(fit: Solved, name: str, values: np.ndarray | None = None) -> Profile:
+    """Of one number: at given values, or on both sides of the estimate until it has fallen far or ended its range."""
+    if name not in fit.names:
+        raise ValueError(f"name={name!r} was not fitted; pass one of {', '.join(map(repr, fit.names))}")
+    i = fit.names.index(name)
+    if values is not None:
+        values = np.asarray(values, float)
+        return Profile(values, _held(fit, np.full(len(values), i), values).cost - fit.cost)
+    below, above = (_side(fit, i, sign, CURVE) for sign in (-1, 1))
+    values = np.concatenate([below.values[::-1], [fit.numbers[i]], above.values])
+    return Profile(values, np.concatenate([below.fall[::-1], [0.0], above.fall]))
+
+
+def bootstrap(fit: Solved, resamples: int = MANY, seed: int = 0, progress: Progress = iter) -> np.ndarray:
+    """Numbers (resamples, p) of fits to groups drawn with replacement, each from the estimate."""
+    if isinstance(resamples, bool) or not isinstance(resamples, int) or resamples < 2:
+        raise ValueError(f"resamples={resamples!r}; pass a whole number of at least 2")
+    group = np.asarray(fit.problem.rebounds.group)
+    groups = int(group.max()) + 1
+    if groups < 2:
+        raise ValueError("all rebounds are of one group; a bootstrap draws groups, pass rebounds with several")
+    rng = np.random.default_rng(seed)
+    counts = rng.multinomial(groups, np.full(groups, 1 / groups), resamples)
+    start, rows, chunk = _free(fit), [], 8
+    for first in progress(range(0, resamples, chunk)):
+        weights = counts[first : first + chunk][:, group].astype(float)
+        starts = np.tile(start, (len(weights), 1))
+        found = minimise(fit.choice, fit.material, fit.problem, starts, weights=weights)
+        rows.append(_natural(fit.material, found.free))
+    return np.concatenate(rows)
+
+
+def verdicts(fit: Solved) -> dict[str, Verdict]:
+    """Of every number, whether the data tell it."""
+    low, high = fit.material.bounds()
+    far = np.where(np.isfinite(high), high, STUCK_FRICTION * np.maximum(1, fit.numbers))
+    near = np.where(np.isfinite(low), low, -far)
+    index = np.repeat(np.arange(len(fit.names)), 2)
+    fall = (_held(fit, index, np.stack([near, far], 1).ravel()).cost - fit.cost).reshape(-1, 2)
+    return {name: _verdict(fit, i, fall[i]) for i, name in enumerate(fit.names)}
+
+
+def _verdict(fit: Solved, i: int, fall: np.ndarray) -> Verdict:
+    low, high = (float(bound[i]) for bound in fit.material.bounds())
+    open_low, open_high = fall[0] < EXCLUDED, fall[1] < EXCLUDED
+    name, n = fit.names[i], len(fit.problem.rebounds)
+    unlimited = not np.isfinite(high)
+    if not open_high and (not open_low or unlimited):
+        return _alone(fit, i, Verdict(True, "the data bound it on both sides"))
+    a, b = _profile_ends(fit, i, stats.chi2.ppf(0.90, 1))  # one-sided 95 %
+    idle = _idle(fit, i)
+    why = f"all {n} impacts" if idle == n else f"{idle} of {n} impacts"
+    if name.startswith("friction") and fit.choice.law in ("stronge", "poisson", "newton") and idle:
+        why += " stick"
+    else:
+        why += f" do not depend on {name}" if idle else " hardly depend on it"
+    if open_low and open_high:
+        return Verdict(False, f"{why}: any value of {name} explains the data", a, b)
+    if not unlimited and b - a <= NARROW * (high - low):
+        return _alone(fit, i, Verdict(True, "the data bound it, at the end of its range", a, b))
+    if open_high:
+        return Verdict(False, f"{why}: {name} is only bounded from below, >= {a:.2g}", a, high)
+    return Verdict(False, f"{why}: {name} is only bounded from above, <= {b:.2g}", low, b)
+
+
+def _alone(fit: Solved, i: int, otherwise: Verdict) -> Verdict:
+    """Not identifiable if only a combination with another parameter is known."""
+    if np.isfinite(fit.covariance[i, i]):
+        return otherwise
+    scale = np.sqrt(np.diag(fit.information))
+    if scale[i] == 0:
+        return otherwise  # a likelihood of steps, as that of static friction: no curvature, but bounds
+    partners = np.abs(fit.information[i] / np.where(scale > 0, scale * scale[i], np.inf))
+    partners[i] = 0
+    other = fit.names[int(partners.argmax())]
+    return Verdict(False, f"only a combination of {fit.names[i]} and {other} is known")
+
+
+def _idle(fit: Solved, i: int) -> int:
+    """How many impacts do not change when the number is raised by a percent."""
+    raised = fit.numbers.copy()
+    high = fit.material.bounds()[1][i]
+    step = 0.01 * max(abs(raised[i]), 0.01)
+    raised[i] += step if raised[i] + step <= high else -step
+    read = lambda numbers: np.asarray(predicted(*fit[:2], fit.problem.rebounds, jnp.asarray(numbers)))  # noqa: E731
+    there = read(fit.numbers)
+    change, moved = read(raised) - there, np.abs(np.asarray(fit.problem.rebounds.baseline) - there).max(-1)
+    return int((np.abs(change).max(-1) <= 1e-7 * moved).sum())
+
+
+def _profile_ends(fit: Solved, i: int, threshold: float) -> tuple[float, float]:
+    """Where the profile likelihood crosses the threshold, or the end of the range."""
+    ends = []
+    for sign, bound in zip((-1, 1), fit.material.bounds(), strict=True):
+        side = _side(fit, i, sign, threshold)
+        values = np.concatenate([[fit.numbers[i]], side.values])
+        root = np.sqrt(np.maximum.accumulate(np.concatenate([[0.0], np.maximum(side.fall, 0)])))
+        beyond = np.flatnonzero(root >= np.sqrt(threshold))
+        if not len(beyond):
+            ends.append(float(bound[i]))
+            continue
+        j = beyond[0]
+        share = (np.sqrt(threshold) - root[j - 1]) / (root[j] - root[j - 1])
+        ends.append(float(values[j - 1] + share * (values[j] - values[j - 1])))
+    return ends[0], ends[1]
+
+
+def _side(fit: Solved, i: int, sign: int, fall: float) -> Profile:
+    """The profile on one side, outwards, until it has fallen so far or the range ends."""
+    low, high = (float(bound[i]) for bound in fit.material.bounds())
+    at, end = float(fit.numbers[i]), low if sign < 0 else high
+    error = float(np.sqrt(fit.covariance[i, i]))
+    room = abs(end - at)
+    width = 1.3 * error * np.sqrt(fall) if np.isfinite(error) else (room if np.isfinite(room) else max(at, 0.1))
+    start, values, falls = 0.0, np.zeros(0), np.zeros(0)
+    for _ in range(ROUNDS):
+        width = min(width, room)
+        if not width > start:
+            break
+        new = at + sign * (start + (width - start) * np.arange(1, PER_SIDE + 1) / PER_SIDE)
+        cost = _held(fit, np.full(PER_SIDE, i), new).cost - fit.cost
+        values, falls = np.concatenate([values, new]), np.concatenate([falls, cost])
+        if falls.max() >= fall or width >= room:
+            break
+        start, width = width, 4 * width
+    j = np.flatnonzero(falls >= fall)
+    if len(j):  # once finer, between the last value below and the first beyond
+        inner = at if j[0] == 0 else values[j[0] - 1]
+        new = inner + (values[j[0]] - inner) * np.arange(1, PER_SIDE) / PER_SIDE
+        cost = _held(fit, np.full(len(new), i), new).cost - fit.cost
+        values, falls = np.concatenate([values, new]), np.concatenate([falls, cost])
+        order = np.argsort(sign * values)
+        values, falls = values[order], falls[order]
+    return Profile(values, falls)
+
+
+def _held(fit: Solved, index: np.ndarray, values: np.ndarray) -> Found:
+    """The best fits with number index[j] held at values[j]; from the estimate."""
+    natural = np.tile(fit.numbers, (len(values), 1))
+    rows = np.arange(len(values))
+    natural[rows, index] = values
+    held = np.zeros(natural.shape, bool)
+    held[rows, index] = True
+    free = np.stack([np.asarray(fit.material.free(jnp.asarray(row))) for row in natural])
+    return minimise(fit.choice, fit.material, fit.problem, free, held)
+
+
+def _or(value: float, otherwise: float) -> float:
+    return otherwise if np.isnan(value) else value
+
+
+def _free(fit: Solved) -> np.ndarray:
+    return np.asarray(fit.material.free(jnp.asarray(fit.numbers)))
+
+
+def _natural(material: Material, free: np.ndarray) -> np.ndarray:
+    return np.stack([np.asarray(material.natural(jnp.asarray(row))) for row in free])
