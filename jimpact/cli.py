@@ -1,4 +1,4 @@
-"""The command line: `jimpact solve SCENE.toml` and `jimpact trace SCENE.toml`.
+"""The command line: `jimpact solve` and `trace` a scene, `audit`, `fit` and `compare` measured rebounds.
 
 Tables go to the terminal, or JSON to standard output with --json. Exit code 0 on success, 1 when an impact
 could not be finished, 2 with one sentence on standard error when the input cannot be used.
@@ -10,25 +10,25 @@ import math
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from rich import box
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from jimpact import __version__
+from jimpact.cli_fit import add_commands
 from jimpact.contact import apply_impulse
 from jimpact.diagnostics import event_sequence
+from jimpact.identify.table import TableError
 from jimpact.impact import solve
 from jimpact.laws import LAWS
 from jimpact.scene import BatchScene, BodiesScene, Input, Scene, SceneError, load
 from jimpact.state import Impact, ImpactError, Outcome, require
+from jimpact.tables import console, table
 
 __all__ = ["main"]
 
@@ -65,8 +65,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     jax.config.update("jax_enable_x64", not args.float32)
     try:
         return args.run(args)
-    except SceneError as error:
+    except (SceneError, TableError) as error:
         return _fail(2, str(error))
+    except (ValueError, TypeError) as error:
+        if args.command in ("solve", "trace"):
+            raise
+        return _fail(2, f"{args.data or 'the embedded example'}: {error}")
     except ImpactError as error:
         return _fail(1, f"{args.scene}: {error}")
     except BrokenPipeError:  # the reader of a pipe has enough
@@ -75,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _fail(130, "interrupted")
     except OSError as error:
-        return _fail(2, f"{error.filename or args.scene}: cannot be written: {error.strerror or error}")
+        return _fail(2, f"{error.filename or 'a file'}: cannot be written: {error.strerror or error}")
     finally:
         jax.config.update("jax_enable_x64", wide)
 
@@ -87,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Set JAX_COMPILATION_CACHE_DIR to a directory to keep compiled programs between runs.",
     )
     parser.add_argument("--version", action="version", version=f"jimpact {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="solve | trace")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="solve | trace | audit | fit | compare")
     one = commands.add_parser("solve", help="solve the impacts of a scene")
     one.add_argument("--out", type=Path, metavar="DIR", help="write DIR/result.json")
     one.set_defaults(run=_solve)
@@ -99,6 +103,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("scene", metavar="SCENE.toml", help="description of the impacts")
         command.add_argument("--json", action="store_true", help="print JSON instead of tables")
         command.add_argument("--float32", action="store_true", help="single precision (default: double)")
+    add_commands(commands)
     return parser
 
 
@@ -131,10 +136,10 @@ def _solve(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(result, indent=None if impact.outcome.ndim else 2, allow_nan=False))
     else:
-        console = _console()
-        (_show_batch if isinstance(scene, BatchScene) else _show_one)(console, args.scene, result)
+        screen = console()
+        (_show_batch if isinstance(scene, BatchScene) else _show_one)(screen, args.scene, result)
         if args.out is not None:
-            console.print(f"wrote {args.out / 'result.json'}")
+            screen.print(f"wrote {args.out / 'result.json'}")
     require(impact)
     return 0
 
@@ -208,60 +213,38 @@ def _write(folder: Path, text: str) -> None:
         part.unlink(missing_ok=True)
 
 
-def _console() -> Console:
-    return Console(markup=False, emoji=False, highlight=False)
-
-
-def _table(title: str, columns: Iterable[str], rows: Iterable[Iterable[Any]], digits: int = 6) -> Table:
-    """First column text, the others numbers; nothing in it is read as markup."""
-    table = Table(title=Text(title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for i, column in enumerate(columns):
-        table.add_column(Text(column), justify="right" if i else "left", no_wrap=True)
-    for row in rows:
-        table.add_row(*(Text(_cell(x, digits)) for x in row))
-    return table
-
-
-def _cell(x: Any, digits: int) -> str:
-    """A number, shortened where it takes an exponent so that a row fits 80 columns."""
-    if isinstance(x, float):
-        text = f"{x:.{digits}g}"
-        return text if "e" not in text else f"{x:.{digits - 2}g}"
-    return "-" if x is None else str(x)
-
-
-def _show_one(console: Console, source: str, result: dict[str, Any]) -> None:
+def _show_one(screen: Console, source: str, result: dict[str, Any]) -> None:
     title = result["name"] or source
     vectors = (("velocity_before", "velocity before (m/s)"), ("velocity", "velocity after (m/s)"))
     rows = [[label, *result[key]] for key, label in (*vectors, ("impulse", "impulse (N s)"))]
-    console.print(_table(title, ("contact frame", "t1", "t2", "n"), rows))
+    screen.print(table(title, ("contact frame", "t1", "t2", "n"), rows))
     if "body_a" in result:
         bodies = [(f"{b} {k.replace('_', ' ')}", *result[b][k]) for b in ("body_a", "body_b") for k in result[b]]
-        console.print(_table("Bodies after", ("world axes (m/s, rad/s)", "x", "y", "z"), bodies))
+        screen.print(table("Bodies after", ("world axes (m/s, rad/s)", "x", "y", "z"), bodies))
     facts = [("outcome", result["outcome"]), ("law", result["law"])]
     facts += [("events", result["event_sequence"] or "none")]
     facts += [("mode", f"{result['mode']}: {MODES[result['mode']]}"), ("compressions", result["compressions"])]
     facts += [(f"{name.replace('_', ' ')} (J)", result[name]) for name in LEDGER]
-    console.print(_table("What happened", ("", "value"), facts))
-    console.print(LETTERS)
+    screen.print(table("What happened", ("", "value"), facts))
+    screen.print(LETTERS)
 
 
-def _show_batch(console: Console, source: str, result: dict[str, Any]) -> None:
+def _show_batch(screen: Console, source: str, result: dict[str, Any]) -> None:
     count, quantiles = result["count"], dict(result["quantiles"])
     levels = [f"{100 * level:g} %" for level in quantiles.pop("levels")]
     rows = [[name, *values] for name, values in quantiles.items()]
     title = f"{result['name'] or source}: {count} impacts, law {result['law']}"
-    console.print(_table(title, ("quantile", *levels), rows, 4))
-    console.print(_table("Outcomes", ("outcome", "impacts"), result["outcomes"].items()))
+    screen.print(table(title, ("quantile", *levels), rows, 4))
+    screen.print(table("Outcomes", ("outcome", "impacts"), result["outcomes"].items()))
     sequences = [(name or "none", number) for name, number in result["event_sequences"].items()]
-    console.print(_table("Events", ("sequence", "impacts"), sequences))
+    screen.print(table("Events", ("sequence", "impacts"), sequences))
     impacts = result["impacts"]
     first = [
         (str(i), *impacts["velocity_before"][i], *impacts["impulse"][i], impacts["event_sequence"][i])
         for i in range(min(FIRST_ROWS, count))
     ]
     columns = ("impact", "v t1", "v t2", "v n", "I t1", "I t2", "I n", "events")
-    console.print(_table("First impacts: velocity before (m/s), impulse (N s)", columns, first, 4))
+    screen.print(table("First impacts: velocity before (m/s), impulse (N s)", columns, first, 4))
 
 
 def _trace(args: argparse.Namespace) -> int:
@@ -300,10 +283,10 @@ def _trace(args: argparse.Namespace) -> int:
         for letter, p in (("start", 0.0), *track.events)
     ]
     columns = ("event", "I n", "v t1", "v t2", "v n", "I t1", "I t2", "work")
-    console = _console()
-    console.print(_table(scene.name or args.scene, columns, rows, 4))
-    console.print("velocity v (m/s), impulse I (N s), work of the normal force (J)")
-    console.print(LETTERS)
+    screen = console()
+    screen.print(table(scene.name or args.scene, columns, rows, 4))
+    screen.print("velocity v (m/s), impulse I (N s), work of the normal force (J)")
+    screen.print(LETTERS)
     if args.plot is not None:
-        console.print(f"wrote {args.plot}")
+        screen.print(f"wrote {args.plot}")
     return 0

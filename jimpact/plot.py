@@ -29,6 +29,7 @@ from jimpact.types import ArrayLike
 __all__ = [
     "SAMPLES",
     "Track",
+    "draw_hodograph",
     "follow",
     "free",
     "history",
@@ -88,7 +89,7 @@ def hodograph(
     starts = np.atleast_2d(np.asarray(velocities, float))
     tracks = [follow(inverse_inertia, v, friction, restitution, **options) for v in starts]
     fig = Figure(figsize=(6.4, 6.6), layout="constrained")
-    _draw_hodograph(fig.add_subplot(), tracks, inverse_inertia, friction)
+    draw_hodograph(fig.add_subplot(), tracks, inverse_inertia, friction)
     return fig
 
 
@@ -127,7 +128,7 @@ def single_impact(
     fig = Figure(figsize=(16, 6.4))
     if title:
         fig.suptitle(title, fontsize=14, y=0.985, parse_math=False)
-    _draw_hodograph(fig.add_axes((0.055, 0.24, 0.25, 0.625)), [track], inverse_inertia, friction)
+    draw_hodograph(fig.add_axes((0.055, 0.24, 0.25, 0.625)), [track], inverse_inertia, friction)
     ax = fig.add_axes((0.315, 0.03, 0.345, 0.86), projection="3d")
     _draw_impulse(ax, track, inverse_inertia, velocity, friction)
     lower = fig.add_axes((0.745, 0.1, 0.24, 0.35))
@@ -146,7 +147,7 @@ def save(fig: Figure, path: str | FilePath) -> None:
         part.unlink(missing_ok=True)
 
 
-def _draw_hodograph(ax: Axes, tracks: list[Track], W: ArrayLike, friction: ArrayLike) -> None:
+def draw_hodograph(ax: Axes, tracks: list[Track], W: ArrayLike, friction: ArrayLike) -> None:
     points = np.concatenate([np.zeros((1, 2)), *(t.sliding_velocity for t in tracks)])
     low, high = points.min(0), points.max(0)
     half = 0.5 * float((high - low).max() or 1.0) * 1.3

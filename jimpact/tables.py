@@ -1,0 +1,33 @@
+"""Tables for the terminal: text in the first column, numbers in the others; nothing is read as markup."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+__all__ = ["console", "table"]
+
+
+def console() -> Console:
+    return Console(markup=False, emoji=False, highlight=False)
+
+
+def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[Any]], digits: int = 6) -> Table:
+    """First column text, the others numbers; nothing in it is read as markup."""
+    result = Table(title=Text(title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for i, column in enumerate(columns):
+        result.add_column(Text(column), justify="right" if i else "left", no_wrap=True)
+    for row in rows:
+        result.add_row(*(Text(_cell(x, digits)) for x in row))
+    return result
+
+
+def _cell(x: Any, digits: int) -> str:
+    """A number, shortened where it takes an exponent so that a row fits 80 columns."""
+    if isinstance(x, float):
+        text = f"{x:.{digits}g}"
+        return text if "e" not in text else f"{x:.{digits - 2}g}"
+    return "-" if x is None else str(x)
