@@ -5,6 +5,7 @@ import math
 import jax.numpy as jnp
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from scipy import stats
 
 from jimpact.identify.compare import Comparison
@@ -68,6 +69,7 @@ def profiles(fit: Fit) -> Figure:
             ax.plot(x, ((x - at) / spread) ** 2, color=CONE, linestyle="--", label="curvature")
         ax.axhline(stats.chi2.ppf(0.95, 1), color=STICK, linewidth=1, label="95 %")
         ax.axvline(at, color=PLANE, linewidth=1)
+        ax.xaxis.set_major_locator(MaxNLocator(4))
         ax.set(xlabel=name.replace("_", " "), ylim=(0, max(4.5, min(10.0, float(curve.fall.max()) * 1.05))))
     fig.axes[0].set_ylabel("fall of 2 log-likelihood")
     fig.axes[0].legend(fontsize=8)
@@ -121,13 +123,16 @@ def worst(fit: Fit, count: int = 4) -> Figure | None:
     if LAWS[fit.choice.law].rule is None:
         return None
     rows = [i for i in worst_impacts(fit, count) if fit.rebounds.velocity[i, 2] < 0]
+    if not rows:
+        return None
     given, data = fit.coefficients(), fit.rebounds
-    fig = Figure(figsize=(4.2 * len(rows), 4.6), layout="constrained")
+    columns = min(2, len(rows))
+    fig = Figure(figsize=(4.8 * columns, 5.0 * math.ceil(len(rows) / columns)), layout="constrained")
     for place, i in enumerate(rows):
         W, v = np.asarray(data.inverse_inertia[i]), np.asarray(data.velocity[i])
         own = {name: value[i] for name, value in given.items() if name == "static_friction"}
         track = follow(W, v, given["friction"][i], given["restitution"][i], law=fit.choice.law, **own)
-        ax = fig.add_subplot(1, len(rows), place + 1)
+        ax = fig.add_subplot(math.ceil(len(rows) / columns), columns, place + 1)
         draw_hodograph(ax, [track], W, given["friction"][i])
         after = v + W @ fit.floor.impulse[i]
         ax.plot(after[0], after[1], "*", color=STICK, markersize=12, zorder=7, label="measured")

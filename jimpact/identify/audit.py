@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
+from scipy import stats
 
 from jimpact.identify.floor import Floor, momentum_floor, scales
 from jimpact.identify.rebounds import Rebounds
@@ -21,7 +22,7 @@ __all__ = ["Audit", "Suspicion", "audit"]
 
 SIGMAS = 3.0  # beyond noise
 PLAUSIBLE_FRICTION = 2.0
-OUTLIER = 25.0  # x the median, of the squared residual per degree of freedom
+OUTLIER = 0.01  # chance that the farthest of all impacts is as far, if noise is Gaussian
 FAR_BETTER = 0.5  # of the residual: what a mistake must explain away to be reported
 LEAST_EVIDENCE = 10.0  # gain of log-likelihood
 MANY_CHANNELS = 7  # up to so many, every combination of signs is tried
@@ -82,8 +83,6 @@ def audit(rebounds: Rebounds) -> Audit:
     facing = v[:, 2] < 0
     after = v + np.einsum("nij,nj->ni", W, P)
     pulling, gaining, outside = _impossible(v, after, P, floor.covariance if known else 0 * floor.covariance)
-    per = floor.chi2 / np.maximum(floor.freedom, 1)
-    median = np.median(per[floor.freedom > 0]) if (floor.freedom > 0).any() else np.inf
     stick, back, on = _coverage(W, v, after, floor.covariance if known else None, facing)
     speed = -v[facing, 2] if facing.any() else np.array([np.nan])
     return Audit(
@@ -97,7 +96,7 @@ def audit(rebounds: Rebounds) -> Audit:
         pulling=np.flatnonzero(pulling & facing),
         gaining=np.flatnonzero(gaining & facing),
         outside=np.flatnonzero(outside & facing),
-        outliers=np.flatnonzero((per > OUTLIER * median) & (floor.freedom > 0)),
+        outliers=_outliers(floor),
         sticking=stick,
         reversing=back,
         slipping=on,
@@ -129,6 +128,16 @@ def _impossible(
     gaining = energy > SIGMAS * noise + 1e-9 * np.sum(np.abs(P * v), -1)
     tangential = np.hypot(P[:, 0], P[:, 1]) - SIGMAS * np.hypot(spread[:, 0], spread[:, 1])
     return pulling, gaining, ~pulling & (tangential > PLAUSIBLE_FRICTION * (P[:, 2] + SIGMAS * spread[:, 2]))
+
+
+def _outliers(floor: Floor) -> np.ndarray:
+    """Impacts whose floor is far above the others', with the scale of the noise taken from their median."""
+    free = np.flatnonzero(floor.freedom > 0)
+    if not len(free):
+        return free
+    chi2, freedom = floor.chi2[free], floor.freedom[free]
+    scale = np.median(chi2 / stats.chi2.median(freedom))
+    return free[stats.chi2.sf(chi2 / max(scale, 1e-300), freedom) < OUTLIER / len(free)]
 
 
 def _coverage(

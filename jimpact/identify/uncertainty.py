@@ -147,12 +147,11 @@ def _verdict(fit: Solved, i: int, fall: np.ndarray) -> Verdict:
     if not open_high and (not open_low or unlimited):
         return _alone(fit, i, Verdict(True, "the data bound it on both sides"))
     a, b = _profile_ends(fit, i, stats.chi2.ppf(0.90, 1))  # one-sided 95 %
-    idle = _idle(fit, i)
-    why = f"all {n} impacts" if idle == n else f"{idle} of {n} impacts"
-    if name.startswith("friction") and fit.choice.law in ("stronge", "poisson", "newton") and idle:
-        why += " stick"
+    stuck, idle = _stuck(fit), _idle(fit, i)
+    if name.startswith("friction") and stuck >= idle:
+        why = f"{_share(stuck, n)} stick"
     else:
-        why += f" do not depend on {name}" if idle else " hardly depend on it"
+        why = f"{_share(idle, n)} do not depend on {name}" if idle else f"the impacts hardly depend on {name}"
     if open_low and open_high:
         return Verdict(False, f"{why}: any value of {name} explains the data", a, b)
     if not unlimited and b - a <= NARROW * (high - low):
@@ -173,6 +172,20 @@ def _alone(fit: Solved, i: int, otherwise: Verdict) -> Verdict:
     partners[i] = 0
     other = fit.names[int(partners.argmax())]
     return Verdict(False, f"only a combination of {fit.names[i]} and {other} is known")
+
+
+def _share(some: int, n: int) -> str:
+    return f"all {n} impacts" if some == n else f"{some} of {n} impacts"
+
+
+def _stuck(fit: Solved) -> int:
+    """How many impacts end without slip, by the fit."""
+    data = fit.problem.rebounds
+    E, W, v = (np.asarray(a, float) for a in (data.effect, data.inverse_inertia, data.velocity))
+    change = np.asarray(predicted(*fit[:2], data, jnp.asarray(fit.numbers)) - data.baseline, float)
+    impulse = np.einsum("nik,nk->ni", np.linalg.pinv(E, rcond=1e-10), change)
+    after = v + np.einsum("nij,nj->ni", W, impulse)
+    return int((np.hypot(after[:, 0], after[:, 1]) <= 1e-6 * np.linalg.norm(v, axis=-1)).sum())
 
 
 def _idle(fit: Solved, i: int) -> int:
