@@ -1,4 +1,10 @@
-"""Rigid-body impact with friction in JAX: batched, differentiable, with a real coefficient of restitution."""
+"""Rigid-body impact with friction in JAX: batched, differentiable, with a real coefficient of restitution.
+
+What fits laws to measurements is loaded when it is first asked for: `jimpact.fit`, `jimpact.audit` and so on are those
+of `jimpact.identify`.
+"""
+
+from typing import Any
 
 from jimpact.bodies import Collision, ManyCollision, collide, collide_bodies
 from jimpact.contact import Body, contact_frame, immovable
@@ -44,3 +50,14 @@ __all__ = [
     "solve_planar",
     "trace",
 ]
+
+IDENTIFY = ("Rebounds", "audit", "compare_laws", "fit", "load_rebounds")
+__all__ += [*IDENTIFY]
+
+
+def __getattr__(name: str) -> Any:
+    if name in IDENTIFY:
+        from jimpact import identify
+
+        return getattr(identify, name)
+    raise AttributeError(f"module 'jimpact' has no attribute {name!r}")

@@ -156,10 +156,12 @@ def _compare(args: argparse.Namespace) -> int:
         screen, rows = console(), []
         for row in found.rows:
             values = ", ".join(f"{value:.3g}" for value in row.fit.numbers)
-            rows.append((row.law, row.score, row.fit.aic, row.fit.bic, values, row.outside or "-"))
-        columns = ("law", "held-out error", "AIC", "BIC", "parameters", "no answer")
+            rows.append((row.law, row.score, row.fit.aic, values, row.outside or "-"))
+        columns = ("law", "error", "AIC", "parameters", "no answer")
         screen.print(table(f"{source}: {len(rebounds)} impacts", columns, rows, 5))
-        screen.print("held-out error in units of the noise; parameters in the order of LAWS[law].parameters")
+        screen.print(
+            "error: of impacts that were held out, in units of the noise; parameters as in LAWS[law].parameters"
+        )
     if args.out is not None:
         page = report.comparison_page(found, audit(rebounds), source)
         report.write_files(args.out, {"compare.json": text, "compare.html": page})
