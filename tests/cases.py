@@ -74,7 +74,7 @@ def compiled_impulse(law: str, accuracy: str):
     )
 
 
-def _padded(a: np.ndarray, lanes: int) -> np.ndarray:
+def padded(a: np.ndarray, lanes: int) -> np.ndarray:
     return np.concatenate([a, np.broadcast_to(a[-1:], (lanes - len(a), *a.shape[1:]))])
 
 
@@ -82,33 +82,40 @@ def solve(cases: Cases, law: str, dtype: type = np.float64) -> jimpact.Impact:
     """`jimpact.solve` on any number of impacts up to LANES; numpy arrays out."""
     n = len(cases.mu)
     assert 0 < n <= LANES
-    impact = compiled(law)(*(jnp.asarray(_padded(a, LANES), dtype) for a in cases))
+    impact = compiled(law)(*(jnp.asarray(padded(a, LANES), dtype) for a in cases))
     return jax.tree.map(lambda a: np.asarray(a)[:n], impact)
 
 
 def impulse(cases: Cases, law: str, accuracy: str) -> np.ndarray:
     """The impulse alone, at some accuracy."""
-    given = (jnp.asarray(_padded(a, LANES)) for a in cases)
+    given = (jnp.asarray(padded(a, LANES)) for a in cases)
     return np.asarray(compiled_impulse(law, accuracy)(*given))[: len(cases.mu)]
 
 
-def flat_impulse(law: str, accuracy: str = "standard"):
-    """Impulse as a function of the eleven PARAMETERS; static friction follows friction where `same`."""
+def flat_impact(law: str):
+    """`solve` as a function of the eleven PARAMETERS; static friction follows friction where `same`."""
 
-    def impulse(x, static, same):
-        mu, e, vx, vy, vz, xx, yy, zz, xy, xz, yz = x
-        W = jnp.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    def impact(x, static, same):
+        mu, e, vx, vy, vz, xx, yy, zz, xy, xz, yz = jnp.moveaxis(x, -1, 0)
+        W = jnp.stack([jnp.stack(row, -1) for row in ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))], -2)
         static = jnp.where(same, mu, static)
-        v = jnp.array([vx, vy, vz])
-        return jimpact.solve(W, v, mu, e, law=law, static_friction=static, accuracy=accuracy).impulse
+        return jimpact.solve(W, jnp.stack([vx, vy, vz], -1), mu, e, law=law, static_friction=static)
 
-    return impulse
+    return impact
 
 
 @functools.cache
-def _jacobian(law: str, mode: str):
-    derivative = {"forward": jax.jacfwd, "reverse": jax.jacrev}[mode]
-    return jax.jit(jax.vmap(derivative(flat_impulse(law))))
+def _forward(law: str):
+    """Derivative of the impulse along `dx`, compiled (once more for each dtype)."""
+    f = flat_impact(law)
+    return jax.jit(lambda x, static, same, dx: jax.jvp(lambda x: f(x, static, same).impulse, (x,), (dx,))[1])
+
+
+@functools.cache
+def _reverse(law: str):
+    """Derivative of `weights` times the impulse by the PARAMETERS, compiled (once more for each dtype)."""
+    f = flat_impact(law)
+    return jax.jit(lambda x, static, same, weights: jax.vjp(lambda x: f(x, static, same).impulse, x)[1](weights)[0])
 
 
 def flat(cases: Cases) -> np.ndarray:
@@ -124,13 +131,29 @@ def unflat(x: np.ndarray, static: np.ndarray | None = None) -> Cases:
     return make(W, np.stack([vx, vy, vz], -1), mu, e, static)
 
 
-def jacobian(cases: Cases, law: str, mode: str = "forward") -> np.ndarray:
-    """d impulse / d PARAMETERS, shape (n, 3, 11)."""
+def _differentiated(f, cases: Cases, along: np.ndarray, dtype: type) -> np.ndarray:
+    """f on up to TANGENT_LANES impacts, with one row of `along` for each."""
     n = len(cases.mu)
     assert 0 < n <= TANGENT_LANES
-    same = cases.static == cases.mu
-    given = (_padded(a, TANGENT_LANES) for a in (flat(cases), cases.static, same))
-    return np.asarray(_jacobian(law, mode)(*map(jnp.asarray, given)))[:n]
+    x, static, along = (
+        jnp.asarray(padded(a, TANGENT_LANES), dtype)
+        for a in (flat(cases), cases.static, np.broadcast_to(along, (n, along.shape[-1])))
+    )
+    same = jnp.asarray(padded(cases.static == cases.mu, TANGENT_LANES))
+    return np.asarray(f(x, static, same, along))[:n]
+
+
+def pullback(cases: Cases, law: str, weights: np.ndarray, dtype: type = np.float64) -> np.ndarray:
+    """d (weights . impulse) / d PARAMETERS in reverse mode, shape (n, 11)."""
+    return _differentiated(_reverse(law), cases, weights, dtype)
+
+
+def jacobian(cases: Cases, law: str, mode: str = "forward") -> np.ndarray:
+    """d impulse / d PARAMETERS, shape (n, 3, 11)."""
+    if mode == "reverse":
+        return np.stack([pullback(cases, law, row) for row in np.eye(3)], 1)
+    columns = [_differentiated(_forward(law), cases, column, np.float64) for column in np.eye(len(PARAMETERS))]
+    return np.stack(columns, -1)
 
 
 def relative_error(impulse: np.ndarray, reference: np.ndarray) -> np.ndarray:

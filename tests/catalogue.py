@@ -55,14 +55,25 @@ def _compiled(entry: Entry):
 
 
 @functools.cache
-def mapped(entry: Entry):
-    """`flat_impulse` under `vmap`, compiled."""
-    return jax.jit(jax.vmap(flat_impulse(entry)))
+def derivatives(entry: Entry):
+    """`flat_impulse` under `vmap`, its derivative along dx, and that of weights times it by x: one program."""
+    f = jax.vmap(flat_impulse(entry))
+
+    def all_of_it(x, dx, weights):
+        value, pull = jax.vjp(f, x)
+        return value, jax.jvp(f, (x,), (dx,))[1], pull(weights)[0]
+
+    return jax.jit(all_of_it)
 
 
-@functools.cache
-def _jacobian(entry: Entry):
-    return jax.jit(jax.vmap(jax.jacfwd(flat_impulse(entry))))
+def derived(x: np.ndarray, entry: Entry, dx: object = 0.0, weights: object = 0.0) -> tuple[np.ndarray, ...]:
+    """`derivatives` on up to TANGENT_LANES impacts; numpy arrays out."""
+    n = len(x)
+    assert 0 < n <= TANGENT_LANES
+    given = x, np.broadcast_to(dx, x.shape), np.broadcast_to(weights, (n, 3))
+    return tuple(
+        np.asarray(a)[:n] for a in derivatives(entry)(*(jnp.asarray(cases.padded(a, TANGENT_LANES)) for a in given))
+    )
 
 
 def solve(given: cases.Cases, entry: Entry, dtype: type = np.float64, **own: object) -> jimpact.Impact:
@@ -71,9 +82,9 @@ def solve(given: cases.Cases, entry: Entry, dtype: type = np.float64, **own: obj
     assert 0 < n <= LANES
     if jimpact.LAWS[entry.law].rule:
         return cases.solve(given, entry.law, dtype)
-    padded = [jnp.asarray(cases._padded(a, LANES), dtype) for a in given]
+    padded = [jnp.asarray(cases.padded(a, LANES), dtype) for a in given]
     own = {name: np.broadcast_to(own.get(name, value), n) for name, value in entry.parameters().items()}
-    own = {name: jnp.asarray(cases._padded(a, LANES), dtype) for name, a in own.items()}
+    own = {name: jnp.asarray(cases.padded(a, LANES), dtype) for name, a in own.items()}
     return jax.tree.map(lambda a: np.asarray(a)[:n], _compiled(entry)(*padded, own))
 
 
@@ -84,9 +95,7 @@ def flat(given: cases.Cases, e_t: float = E_T, mixing: float = MIXING) -> np.nda
 
 def jacobian(x: np.ndarray, entry: Entry) -> np.ndarray:
     """d impulse / d the thirteen parameters, shape (n, 3, 13)."""
-    n = len(x)
-    assert 0 < n <= TANGENT_LANES
-    return np.asarray(_jacobian(entry)(jnp.asarray(cases._padded(x, TANGENT_LANES))))[:n]
+    return np.stack([derived(x, entry, dx=column)[1] for column in np.eye(x.shape[1])], -1)
 
 
 def spheres(n: int, seed: int = 7) -> cases.Cases:

@@ -1,5 +1,7 @@
 """Impacts in a plane: the closed form against references, against `solve`, and against Sun & Baruh's table."""
 
+import functools
+
 import cases
 import catalogue
 import jax
@@ -13,6 +15,7 @@ from jimpact import Outcome
 
 LAWS = pytest.mark.parametrize("law", cases.LAWS)
 EXACT = 1e-12
+LANES = 2000  # size of every compiled batch
 
 
 def draw(n: int = 400, seed: int = 0):
@@ -35,9 +38,17 @@ def embedded(K, v, mu, e, static) -> cases.Cases:
     return cases.make(W, np.stack([v[:, 0], 0 * v[:, 0], v[:, 1]], -1), mu, e, static)
 
 
+@functools.cache
+def compiled(law):
+    return jax.jit(lambda *a: jimpact.solve_planar(*a[:4], law=law, static_friction=a[4]))
+
+
 def solve_planar(K, v, mu, e, static, law):
-    impact = jax.jit(lambda *a: jimpact.solve_planar(*a[:4], law=law, static_friction=a[4]))(K, v, mu, e, static)
-    return jax.tree.map(np.asarray, impact)
+    """`jimpact.solve_planar` on up to LANES impacts; numpy arrays out."""
+    n = len(mu)
+    assert 0 < n <= LANES
+    impact = compiled(law)(*(jnp.asarray(cases.padded(a, LANES)) for a in (K, v, mu, e, static)))
+    return jax.tree.map(lambda a: np.asarray(a)[:n], impact)
 
 
 @LAWS
@@ -71,16 +82,22 @@ def test_derivatives_are_those_of_differences(law):
     K, v, mu, e, static = (a[2:9] for a in draw(seed=3))
     static = static + 0.1
 
-    def plane(k11, k12, k22, vt, vn, mu, e, static):
-        K = jnp.array([[k11, k12], [k12, k22]])
-        return jimpact.solve_planar(K, jnp.array([vt, vn]), mu, e, law=law, static_friction=static).impulse
+    def plane(x):
+        k11, k12, k22, vt, vn, mu, e, static = x
+        K = jnp.stack([jnp.stack([k11, k12], -1), jnp.stack([k12, k22], -1)], -2)
+        return jimpact.solve_planar(K, jnp.stack([vt, vn], -1), mu, e, law=law, static_friction=static).impulse
 
-    x = (K[:, 0, 0], K[:, 0, 1], K[:, 1, 1], v[:, 0], v[:, 1], mu, e, static)
-    J = np.stack([np.asarray(d) for d in jax.jit(jax.vmap(jax.jacfwd(plane, argnums=tuple(range(7)))))(*x)], -1)
-    f = jax.jit(jax.vmap(plane))
+    x = np.stack([K[:, 0, 0], K[:, 0, 1], K[:, 1, 1], v[:, 0], v[:, 1], mu, e, static])
+    along = jax.jit(lambda x, dx: jax.jvp(plane, (x,), (dx,))[1])
+    J = np.stack([np.asarray(along(x, np.eye(8)[:, [j]] * np.ones_like(x))) for j in range(7)], -1)
+
+    def f(k11, k12, k22, vt, vn, mu, e, static):
+        K = np.stack([np.stack([k11, k12], -1), np.stack([k12, k22], -1)], -2)
+        return solve_planar(K, np.stack([vt, vn], -1), mu, e, static, law).impulse
+
     for j in range(7):
         h = 1e-6
-        right, left = (np.asarray(f(*(a + s * h * (i == j) for i, a in enumerate(x)))) for s in (1, -1))
+        right, left = (f(*(x + s * h * np.eye(8)[:, [j]])) for s in (1, -1))
         np.testing.assert_allclose(J[..., j], (right - left) / (2 * h), rtol=1e-5, atol=1e-6 * np.abs(J).max())
 
 
@@ -94,7 +111,7 @@ def test_no_iteration():
 def test_bad_lanes():
     K, v, mu, e, _ = (a[1:5].copy() for a in draw())
     K[0], v[1, 1], mu[2] = [[1, 2], [2, 1]], 1.0, np.nan
-    impact = jimpact.solve_planar(K, v, mu, e)
+    impact = solve_planar(K, v, mu, e, mu, "stronge")
     assert impact.outcome.tolist() == [Outcome.INVALID, Outcome.SEPARATING, Outcome.INVALID, Outcome.OK]
 
 
@@ -115,9 +132,12 @@ def test_bad_arguments_are_named(change, words):
 # --- Sun & Baruh, Table 2 -------------------------------------------------------------------------------------
 
 
+planar_modes = jax.jit(jimpact.planar_modes)
+
+
 def test_table_2_is_what_happens():
     K, v, mu, e, static = draw(2000, seed=5)
-    modes = jimpact.planar_modes(K, v, mu, e, static_friction=static)
+    modes = planar_modes(K, v, mu, e, static_friction=static)
     happened = solve_planar(K, v, mu, e, static, "poisson").info.mode
     np.testing.assert_array_equal(np.asarray(modes.mode), happened)
     assert set(happened.tolist()) == set(range(7))
@@ -128,7 +148,7 @@ def test_ratios_of_a_leaning_rod():
     alpha, theta, mu, e = 1 / 3, np.deg2rad(25), 0.4, 0.7
     s, c = np.sin(theta), np.cos(theta)
     K = np.array([[1 + c * c / alpha, -s * c / alpha], [-s * c / alpha, 1 + s * s / alpha]])
-    modes = jimpact.planar_modes(K, np.array([0.4, -1.0]), mu, e)
+    modes = planar_modes(K, np.array([0.4, -1.0]), mu, e)
     first = (s * c + mu * (alpha + c * c)) / (alpha + s * s + mu * s * c)
     assert modes.slides_through_compression == pytest.approx(first, rel=1e-12)
     assert modes.slides_through == pytest.approx((1 + e) * first, rel=1e-12)

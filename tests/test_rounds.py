@@ -9,21 +9,15 @@ import numpy as np
 import pytest
 
 import jimpact
+from jimpact import rounds
 from jimpact.impact import ACCURACIES, prepare
 from jimpact.laws.hodograph_law import follow
 from jimpact.numerics import anywhere
-from jimpact.rounds import CROWD, recorded
 
-LARGE = CROWD + 300
-HALF = LARGE // 2  # a batch of this size is small
+LARGE = 1024  # lanes that count as a crowd here, so that they can be compared with the programs of `cases`
 SAME = 1e-12  # the same steps, compiled in another shape
-LAW = "stronge"
-LEVEL = "low"  # compiles faster
-
-
-def impulse_and_outcome(W, v, mu, e, s):
-    impact = jimpact.solve(W, v, mu, e, law=LAW, static_friction=s, accuracy=LEVEL)
-    return impact.impulse, impact.outcome
+LAW, LEVEL = "stronge", "standard"
+WEIGHTS = np.array([1.0, -2.0, 3.0])
 
 
 @functools.cache
@@ -32,58 +26,74 @@ def batch():
 
 
 @functools.cache
-def steps_taken():
-    """Steps of each lane of the first half of the batch."""
+def slow_lanes():
+    """Lanes that take so many steps that they are gathered twice."""
 
     def count(W, v, mu, e, s):
         case = prepare(W, v, mu, e, s, LAW, LEVEL, 0.01)
         lane = follow(case.given, case.options).lane
-        return (~recorded(lane, case.options.rule, case.options.accuracy).before.resting).sum(0)
+        return (~rounds.recorded(lane, case.options.rule, case.options.accuracy).before.resting).sum(0)
 
-    return np.asarray(jax.jit(count)(*batch().take(slice(0, HALF))))
-
-
-def in_halves(f, given):
-    halves = [f(*(jnp.asarray(a) for a in given.take(part))) for part in (slice(0, HALF), slice(HALF, LARGE))]
-    return [np.concatenate([np.asarray(a) for a in both]) for both in zip(*halves, strict=True)]
+    return np.flatnonzero(jax.jit(count)(*batch()) > ACCURACIES["float64"][LEVEL].eighth)
 
 
-def check_large(given):
-    f = jax.jit(impulse_and_outcome)
-    impulse, outcome = (np.asarray(a) for a in f(*(jnp.asarray(a) for a in given)))
-    expected, outcomes = in_halves(f, given)
-    cases.check(~(cases.relative_error(impulse, expected) <= SAME), LAW, given, "impulse depends on the batch")
-    cases.check(outcome != outcomes, LAW, given, "outcome depends on the batch")
+@functools.cache
+def compiled():
+    """Impulse, outcome, and derivative of the impulse times `weights`, in reverse mode."""
+
+    def impulse(x, static, same):
+        impact = cases.flat_impact(LAW)(x, static, same)
+        return impact.impulse, impact.outcome
+
+    def all_of_it(x, static, same, weights):
+        value, pull, outcome = jax.vjp(lambda x: impulse(x, static, same), x, has_aux=True)
+        return value, outcome, pull(weights)[0]
+
+    return jax.jit(all_of_it)
 
 
-def slow_lanes():
-    return np.flatnonzero(steps_taken() > ACCURACIES["float64"][LEVEL].eighth)
+@pytest.fixture
+def gathered(monkeypatch):
+    """Solves LARGE impacts as a crowd."""
+    monkeypatch.setattr(rounds, "CROWD", LARGE)
+
+    def solve(given):
+        weights = np.broadcast_to(WEIGHTS, (LARGE, 3))
+        result = compiled()(*map(jnp.asarray, (cases.flat(given), given.static, given.static == given.mu, weights)))
+        return tuple(map(np.asarray, result))
+
+    return solve
+
+
+def check_value(impulse, outcome, given):
+    expected = cases.solve(given, LAW)
+    cases.check(~(cases.relative_error(impulse, expected.impulse) <= SAME), LAW, given, "impulse depends on the batch")
+    cases.check(outcome != expected.outcome, LAW, given, "outcome depends on the batch")
 
 
 def test_some_lanes_are_gathered_twice():
     """Else the tests below say nothing."""
-    assert 3 <= len(slow_lanes()) < HALF // 8
+    assert 3 <= len(slow_lanes()) < LARGE // 8
 
 
 @pytest.mark.slow
-def test_gathered_lanes_are_as_in_a_small_batch():
-    check_large(batch())
+def test_gathered_lanes_are_as_in_a_small_batch(gathered):
+    check_value(*gathered(batch())[:2], batch())
 
 
 @pytest.mark.slow
-def test_more_slow_lanes_than_room():
-    check_large(batch().take(np.resize(slow_lanes(), LARGE)))
+def test_more_slow_lanes_than_room(gathered):
+    given = batch().take(np.resize(slow_lanes(), LARGE))
+    check_value(*gathered(given)[:2], given)
 
 
 @pytest.mark.slow
-def test_derivative_of_gathered_lanes():
-    given = batch()
-    f = jax.jit(
-        jax.grad(lambda *a: (impulse_and_outcome(*a)[0] * jnp.array([1.0, -2.0, 3.0])).sum(), argnums=(1, 2, 3))
-    )
-    whole = f(*(jnp.asarray(a) for a in given))
-    for a, b in zip(whole, in_halves(f, given), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-10)  # chaotic round-off of grazing lanes amplified
+def test_derivative_of_gathered_lanes(gathered):
+    given, step = batch(), cases.TANGENT_LANES
+    parts = [given.take(slice(i, i + step)) for i in range(0, LARGE, step)]
+    expected = np.concatenate([cases.pullback(part, LAW, WEIGHTS) for part in parts])
+    # chaotic round-off of grazing lanes amplified
+    np.testing.assert_allclose(gathered(given)[2], expected, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("flags,answer", [([False, False], False), ([False, True], True)])
@@ -105,5 +115,6 @@ def test_conditionals_survive_vmap():
 
     one = (jnp.eye(3), jnp.array([0.3, 0.1, -1.0]), jnp.array(0.3), jnp.array(0.5), jnp.array(0.3))
     many = tuple(jnp.stack([a, a]) for a in one)
-    plain = count(jax.make_jaxpr(impulse_and_outcome)(*one).jaxpr)
-    assert count(jax.make_jaxpr(jax.vmap(impulse_and_outcome))(*many).jaxpr) == plain > 3
+    f = lambda *a: jimpact.solve(*a[:4], law=LAW, static_friction=a[4], accuracy="low").impulse  # noqa: E731
+    plain = count(jax.make_jaxpr(f)(*one).jaxpr)
+    assert count(jax.make_jaxpr(jax.vmap(f))(*many).jaxpr) == plain > 3
