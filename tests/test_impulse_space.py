@@ -4,12 +4,16 @@ import matplotlib
 
 matplotlib.use("Agg")
 
+import jax
 import numpy as np
 import pytest
 from matplotlib.path import Path
 
-from jimpact import Impact, Outcome, permissible, plot_space, solve, solve_planar
+import jimpact
+from jimpact import Impact, Outcome, plot_space
 from jimpact.plot_space import REGION, impulse_space, permissible_region, reached
+
+permissible, solve_planar = jax.jit(jimpact.permissible), jax.jit(jimpact.solve_planar, static_argnames="law")
 
 ROUND_OFF = 1e-12  # x impulses and velocities of order 1
 CHORD = 1e-5  # a chord of the ellipse is (pi / 1440)^2 / 2 of its size inside
@@ -79,7 +83,7 @@ def test_permissible_region_is_permissible_and_whole(case: str) -> None:
 def test_shaded_region_is_what_chatterjee_and_ruina_reach(case: str) -> None:
     K, v, mu = CASES[case]
     e, e_t = np.random.default_rng(1).uniform([0, -1], [1, 1], size=(500, 2)).T
-    impact = solve(*flat(K, v), mu, e, law=REGION, tangential_restitution=e_t)
+    impact = plot_space.jitted_solve(*flat(K, v), mu, e, law=REGION, tangential_restitution=e_t)
     points = np.asarray(impact.impulse)[:, [0, 2]]
     fill = [a for a in impulse_space(K, v, mu, laws=(REGION,)).axes[0].patches if a.get_gid() == REGION]
     outline = Path(fill[0].get_xy())
