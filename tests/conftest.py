@@ -1,5 +1,6 @@
 """Settings shared by all tests: double precision, two host devices, and a cache of compiled programs."""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))  # cases.py and oracle.py
 
 jax.config.update("jax_enable_x64", True)
+gc.set_threshold(100_000, 20, 20)  # tracing makes many objects and drops few: rare collections save a tenth of it
 
 
 def pytest_configure(config: pytest.Config) -> None:
