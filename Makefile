@@ -1,6 +1,5 @@
 # make run    solve the rebounds of configs/rebounds.toml into out/
 # make test   lint, check types, run the tests
-# make test-slow  the tests that take long, by compiling much
 # make bench  measure throughput
 # make clean  remove what the other targets wrote, except the virtual environment
 
@@ -14,7 +13,7 @@ CLI := $(VENV)/.installed-cli
 TEST := $(VENV)/.installed-test
 
 .DELETE_ON_ERROR:
-.PHONY: run test test-slow bench clean
+.PHONY: run test bench clean
 
 run: $(CLI)
 	$(BIN)/jimpact solve configs/rebounds.toml --out $(OUT)
@@ -23,10 +22,7 @@ test: $(TEST)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy jimpact
-	$(BIN)/pytest --numprocesses auto --dist loadfile -m "not slow"
-
-test-slow: $(TEST)
-	$(BIN)/pytest --numprocesses auto --dist loadfile -m slow
+	$(BIN)/pytest --numprocesses auto --dist loadfile
 
 bench: $(CLI)
 	$(BIN)/python $(BENCH)
