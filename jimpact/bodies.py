@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from jimpact.contact import Body, apply_impulse, checked_bodies, floating, relative_velocity
 from jimpact.impact import solve
-from jimpact.inertia import inverse_inertia, inverse_inertia_contacts
+from jimpact.inertia import checked_pairs, inverse_inertia, inverse_inertia_contacts
 from jimpact.sequence import Contacts, resolve_contacts
 from jimpact.state import Impact
 from jimpact.types import ArrayLike
@@ -68,6 +68,7 @@ def collide_bodies(
     `bodies` is one Body whose fields have the bodies along their last batch axis (`jax.tree.map(stack, ...)`);
     contact i is between the bodies pairs[i] = (a, b), at points[i], with the unit normal normals[i] from b into a.
     """
+    pairs = checked_pairs(pairs)
     points, normals = floating("points", points, (len(pairs), 3)), floating("normals", normals, (len(pairs), 3))
     bodies = checked_bodies(bodies)
     W = inverse_inertia_contacts(bodies, pairs, points, normals)

@@ -124,7 +124,8 @@ def prepare(
 ) -> Case:
     """Check the input, and scale it. Scales are constants to the derivative: no result depends on them."""
     record = _named(law, LAWS, "law")
-    stop = record.rule or _named(rule, {name: RULES[name] for name in record.rules or RULES}, "rule")
+    chosen = _named(rule, {name: RULES[name] for name in record.rules or RULES}, "rule")
+    stop = record.rule or chosen
     if isinstance(line_tolerance, bool) or not isinstance(line_tolerance, Real) or not 0 < line_tolerance < 1:
         raise ValueError(f"line_tolerance={line_tolerance!r}; pass an angle in radians between 0 and 1")
     given = {

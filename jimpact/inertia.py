@@ -25,6 +25,7 @@ from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jaxtyping import Float
 
@@ -43,6 +44,7 @@ from jimpact.numerics import sqrt
 from jimpact.types import Array, Flag, Matrix3, Vector3
 
 __all__ = [
+    "checked_pairs",
     "generalized_velocity_after",
     "inverse_inertia",
     "inverse_inertia_contacts",
@@ -111,6 +113,7 @@ def inverse_inertia_contacts(
     the normal from b into a. Each block is in the contact frames of its two contacts. Block (i, i) is
     `inverse_inertia` of the contact alone.
     """
+    pairs = checked_pairs(pairs)
     points, normals = floating("points", points, (len(pairs), 3)), floating("normals", normals, (len(pairs), 3))
     bodies = checked_bodies(bodies)
     count = bodies.mass.shape[-1]
@@ -127,6 +130,16 @@ def inverse_inertia_contacts(
         mass, turn = inverse_mass[..., sides[i], None, None, None], inverse[..., sides[i], None, :, :]
         total = total + same * (mass * inner(frame, frame) + inner(transform(turn, twists[i]), twists[j]))
     return jnp.where((usable[..., :, None] & usable[..., None, :])[..., None, None], total, jnp.nan)
+
+
+def checked_pairs(pairs: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Pairs of different whole numbers, at least one, or a sentence that says what to pass."""
+    array = np.asarray(pairs)
+    if array.ndim != 2 or array.shape[1] != 2 or not np.issubdtype(array.dtype, np.integer) or not len(array):
+        raise ValueError(f"pairs={pairs!r}; pass (a, b) for each contact, at least one: indices of the two bodies")
+    if (array[:, 0] == array[:, 1]).any():
+        raise ValueError(f"pairs={pairs!r}; a body cannot touch itself, pass two different indices")
+    return tuple((int(a), int(b)) for a, b in array)
 
 
 @jax.jit

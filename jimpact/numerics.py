@@ -19,6 +19,7 @@ __all__ = [
     "divide",
     "horner",
     "horner_slope",
+    "largest",
     "norm",
     "own_kernel",
     "pair",
@@ -46,6 +47,14 @@ def sqrt(a: Scalar) -> Scalar:
 def norm(x: Scalar, y: Scalar) -> Scalar:
     """Length of (x, y); at the origin the value and the derivative are zero."""
     return sqrt(x * x + y * y)
+
+
+def largest(*a: Scalar) -> Scalar:
+    """The largest magnitude, 1 where all vanish: a unit in which no square under- or overflows. No derivative."""
+    size = jnp.abs(a[0])
+    for other in a[1:]:
+        size = jnp.maximum(size, jnp.abs(other))
+    return lax.stop_gradient(jnp.where(size > 0, size, 1))
 
 
 def horner(c: Sequence[Scalar], t: Scalar) -> Scalar:

@@ -23,7 +23,7 @@ from jax import lax
 from jax.lax import stop_gradient
 
 from jimpact.contact import check_batch, floating
-from jimpact.numerics import divide, norm, sqrt
+from jimpact.numerics import divide, largest, norm, sqrt
 from jimpact.types import Array, ArrayLike, Flag, Float, Matrix3, Scalar
 
 __all__ = [
@@ -186,6 +186,8 @@ def secular_direction(fx: Scalar, fy: Scalar, M: Matrix2) -> tuple[Scalar, Scala
     The root is found by Newton's method from below; a last, differentiated step gives l the derivative of the
     equation.
     """
+    size = largest(fx, fy, M[0], M[3])
+    fx, fy, M = fx / size, fy / size, tuple(entry / size for entry in M)
     length = norm(fx, fy)
     rate = jnp.where(M[0] == 0, length, jnp.maximum(length - M[0] - M[3], 0))  # M = 0: no start where it is singular
     for _ in range(SECULAR_STEPS):

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jaxtyping import Float, Int
 
@@ -85,10 +86,12 @@ def resolve_contacts(
         Contacts: summed impulses, velocities after, and what happened.
     """
     k = jnp.shape(velocity)[-2] if jnp.ndim(velocity) > 1 else 0
+    if not k:
+        raise ValueError(f"velocity has shape {jnp.shape(velocity)}; pass (..., k, 3) with at least one contact")
     v = floating("velocity", velocity, (k, 3))
     W = floating("inverse_inertia", inverse_inertia, (k, k, 3, 3))
-    laws = (law,) * k if isinstance(law, str) else tuple(law)
-    hinges = (False,) * k if hinge is None else tuple(bool(h) for h in hinge)
+    laws = (law,) * k if isinstance(law, str) or not isinstance(law, Sequence) else tuple(law)
+    hinges = (False,) * k if hinge is None else _flags(hinge)
     _check(k, laws, hinges, most, decay, priority is not None and key is not None)
     numbers = {
         "friction": friction,
@@ -106,7 +109,7 @@ def resolve_contacts(
     W, v = jnp.broadcast_to(W.astype(dtype), (*batch, k, k, 3, 3)), jnp.broadcast_to(v.astype(dtype), (*batch, k, 3))
     arrays = {n: jnp.broadcast_to(a.astype(dtype), (*batch, k)) for n, a in arrays.items()}
     ranks = arrays.pop("priority", jnp.broadcast_to(-jnp.arange(k, dtype=dtype), (*batch, k)))
-    single = partial(_single, laws=laws, held=jnp.asarray(hinges), rule=rule, accuracy=accuracy)
+    single = partial(_single, laws=laws, held=hinges, rule=rule, accuracy=accuracy)
     return _sequence(W, v, arrays, single, jnp.asarray(hinges), most, decay, ranks, key)
 
 
@@ -214,7 +217,7 @@ def _single(
     which: Whole,
     *,
     laws: tuple[str, ...],
-    held: Flag,
+    held: tuple[bool, ...],
     rule: str,
     accuracy: str,
 ) -> tuple[Array, Whole]:
@@ -226,11 +229,13 @@ def _single(
         mine = jnp.asarray([name == law for name in laws])[which]
         impulse = jnp.where(mine[..., None], impact.impulse, impulse)
         outcome = jnp.where(mine, impact.outcome, outcome)
-    zero = jnp.zeros_like(v[..., 2])
-    stopping = stopping_impulse(plane_of(W, zero), v[..., 0], v[..., 1], v[..., 2], zero)
-    stops = held[which]
-    stop = jnp.stack(stopping, -1)
-    held_well = jnp.where(jnp.isfinite(stop).all(-1), Outcome.OK, Outcome.INVALID)
+    if not any(held):
+        return impulse, outcome
+    stops = jnp.asarray(held)[which]
+    definite = jnp.linalg.det(lax.stop_gradient(W)) > 0
+    plane = plane_of(jnp.where((stops & definite)[..., None, None], W, jnp.eye(3, dtype=W.dtype)), 0 * v[..., 2])
+    stop = jnp.stack(stopping_impulse(plane, v[..., 0], v[..., 1], v[..., 2], 0 * v[..., 2]), -1)
+    held_well = jnp.where(definite, Outcome.OK, Outcome.INVALID)
     return jnp.where(stops[..., None], stop, impulse), jnp.where(stops, held_well, outcome)
 
 
@@ -241,8 +246,16 @@ def _per_contact(name: str, value: ArrayLike, k: int) -> Array:
     return floating(name, value, (1 if jnp.shape(value)[-1] == 1 else k,))
 
 
+def _flags(hinge: Sequence[bool]) -> tuple[bool, ...]:
+    """One flag for each contact."""
+    flags = np.asarray(hinge)
+    if flags.ndim != 1 or flags.dtype != bool:
+        raise TypeError(f"hinge={hinge!r}; pass a sequence of True and False, one for each contact")
+    return tuple(flags.tolist())
+
+
 def _check(k: int, laws: tuple, hinges: tuple, most: int, decay: float, two_ways: bool) -> None:
-    unknown = [law for law in laws if law not in LAWS]
+    unknown = [law for law in laws if not isinstance(law, str) or law not in LAWS]
     if unknown:
         raise ValueError(f"law={unknown[0]!r} is unknown; pass one of {', '.join(map(repr, LAWS))}")
     if len(laws) != k:

@@ -27,8 +27,9 @@ class Outcome(IntEnum):
 ADVICE = {
     Outcome.SEPARATING: "normal velocity >= 0, nothing to collide",
     Outcome.INVALID: "input not usable: nan, inverse inertia not symmetric positive definite, friction < 0, "
-    "static friction below friction, restitution outside [0, 1], or no approach beside the slip",
-    Outcome.UNFINISHED: 'not accurate to the tolerance; pass accuracy="high"',
+    "static friction below friction, restitution outside [0, 1], another coefficient out of its range, or no approach "
+    "beside the slip",
+    Outcome.UNFINISHED: 'not accurate; for a law that follows the slip pass accuracy="high", else another law',
     Outcome.OUTSIDE: "outside the domain of the law, see LAWS[law].domain; pass another law",
 }
 

@@ -30,7 +30,7 @@ from jax.lax import stop_gradient
 from jimpact.cone import opposing
 from jimpact.laws.record import Answer, Given, Law, Options, answer
 from jimpact.numerics import anywhere, divide, norm, own_kernel, pair, unpair
-from jimpact.rays import Plane, normal_rate
+from jimpact.rays import Plane, normal_rate, solve_b
 from jimpact.types import Flag, Pair, Scalar
 
 __all__ = ["LAW"]
@@ -40,6 +40,7 @@ GROWTH = 1.5  # of n in one step: y follows to three digits in two Newton steps,
 FOLLOWING_STEPS = 2
 GROWING_STEPS = 72  # 1.5^72 = 5e12: skipped once every lane is past its root
 NEAR = 1e-4  # of the slip: closer than this, what the second equation lacks has its sign
+LOST = 4096  # x epsilon x its terms: a change of the normal velocity that is missed by more is not the one asked for
 LAST_STEPS = 12  # in the bracket; 6 reach round-off on 99.9 % of random impacts
 
 
@@ -78,13 +79,28 @@ def impulse(given: Given, options: Options) -> Answer:
     x, y, n = guess.x + at.ax + at.bx * step, guess.y + at.ay + at.by * step, guess.n + step
     moved = (jnp.abs(x - guess.x) + jnp.abs(y - guess.y)) / (1 + norm(x, y)) + jnp.abs(step) / n
     good = (moved <= jnp.finfo(n.dtype).eps ** 0.5) & guess.passed
-    qx, qy = _average(x, y, *problem[1:3])
     p = n * size
-    sliding = (-plane.mu * p * qx, -plane.mu * p * qy, p)
+    tangential = _tangential(plane, *problem[1:3], x, y, n)
+    good &= _restores(plane, problem[3], *tangential, n)
+    sliding = (size * tangential[0], size * tangential[1], p)
     # zeros if there is no such lane
     *resting, exists, accurate = own_kernel(anywhere(~slides), opposing, plane, given.x, given.y, given.v, a)
     ix, iy, p = (jnp.where(slides, one, other) for one, other in zip(sliding, resting, strict=True))
     return answer(given, ix, iy, p, slides | exists, jnp.where(slides, good, accurate))
+
+
+def _tangential(plane: Plane, ix: Scalar, iy: Scalar, x: Scalar, y: Scalar, n: Scalar) -> tuple[Scalar, Scalar]:
+    """Tangential impulse: -mu n q; where friction is so high that q is a small difference, by the change of slip."""
+    qx, qy = _average(x, y, ix, iy)
+    by_slip = solve_b(plane, x - ix - plane.dx * n, y - iy - plane.dy * n)
+    high = plane.mu * n * (plane.bxx + plane.byy) > 2 * (1 + norm(x, y) + norm(plane.dx, plane.dy) * n)
+    return jnp.where(high, by_slip[0], -plane.mu * n * qx), jnp.where(high, by_slip[1], -plane.mu * n * qy)
+
+
+def _restores(plane: Plane, a: Scalar, tx: Scalar, ty: Scalar, p: Scalar) -> Flag:
+    """Whether the impulse changes the normal velocity by a, but for round-off."""
+    size = plane.w * p + norm(plane.dx, plane.dy) * norm(tx, ty)
+    return jnp.abs(plane.w * p + plane.dx * tx + plane.dy * ty - a) <= LOST * jnp.finfo(p.dtype).eps * size
 
 
 def _root(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar) -> Guess:

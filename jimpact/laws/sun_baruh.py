@@ -23,7 +23,7 @@ import jax
 import jax.numpy as jnp
 
 from jimpact.laws.record import Answer, Given, Law, Options, answer
-from jimpact.numerics import divide, norm, sqrt
+from jimpact.numerics import divide, largest, norm, sqrt
 from jimpact.rays import Plane, moved, solve_b, sticks
 from jimpact.restitution import Books, book, end_of_compression, open_books
 from jimpact.types import Flag, Scalar
@@ -103,7 +103,9 @@ def _sliding_ends(plane: Plane, at: At, slides: Flag) -> tuple[At, Flag]:
     """
     bx, by = solve_b(plane, at.x, at.y)
     ux, uy = solve_b(plane, plane.dx, plane.dy)
-    square, half, rest = ux * ux + uy * uy - plane.mu * plane.mu, bx * ux + by * uy, bx * bx + by * by
+    b_unit, u_unit = largest(bx, by), largest(ux, uy, plane.mu)
+    bx, by, ux, uy, mu = bx / b_unit, by / b_unit, ux / u_unit, uy / u_unit, plane.mu / u_unit
+    square, half, rest = ux * ux + uy * uy - mu * mu, bx * ux + by * uy, bx * bx + by * by
     inner = half * half - square * rest
     root = sqrt(inner)
     # The two forms of the same root, each where it does not subtract; none where its denominator is not positive.
@@ -111,7 +113,7 @@ def _sliding_ends(plane: Plane, at: At, slides: Flag) -> tuple[At, Flag]:
     possible = slides & (inner >= 0) & (rest > 0) & (bottom > 0)
     p = jnp.where(possible, top / jnp.where(possible, bottom, 1), 0)
     per = tuple(jnp.where(possible, -(u + b / jnp.where(possible, p, 1)), 0) for b, u in ((bx, ux), (by, uy)))
-    there = _moved(plane, at, per, p)
+    there = _moved(plane, at, tuple(u_unit * t for t in per), p * (b_unit / u_unit))
     return there._replace(x=jnp.zeros_like(p), y=jnp.zeros_like(p)), possible
 
 
@@ -123,7 +125,9 @@ def _friction(plane: Plane, at: At, frictionless: Scalar, rested: Flag, stick: F
     ux, uy = solve_b(plane, plane.dx, plane.dy)
     fx = jnp.where(rested, plane.dx, at.x + plane.dx * frictionless)
     fy = jnp.where(rested, plane.dy, at.y + plane.dy * frictionless)
-    r, sticks = norm(fx, fy), rested & stick
+    size, sticks = largest(fx, fy), rested & stick
+    fx, fy = fx / size, fy / size
+    r = norm(fx, fy)
     return (
         jnp.where(sticks, -ux, -plane.mu * divide(fx, r)),
         jnp.where(sticks, -uy, -plane.mu * divide(fy, r)),
