@@ -1,4 +1,4 @@
-# make run    solve the rebounds of configs/rebounds.toml into out/
+# make run    fit friction and restitution to the embedded rebounds: a table, and a report in out/
 # make test   lint, check types, run the tests
 # make bench  measure throughput
 # make clean  remove what the other targets wrote, except the virtual environment
@@ -16,7 +16,7 @@ TEST := $(VENV)/.installed-test
 .PHONY: run test bench clean
 
 run: $(CLI)
-	$(BIN)/jimpact solve configs/rebounds.toml --out $(OUT)
+	$(BIN)/jimpact fit --out $(OUT)
 
 test: $(TEST)
 	$(BIN)/ruff check

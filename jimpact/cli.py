@@ -76,6 +76,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of a pipe has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except MemoryError:
+        return _fail(2, "not enough memory; pass fewer impacts or starts")
     except KeyboardInterrupt:
         return _fail(130, "interrupted")
     except OSError as error:

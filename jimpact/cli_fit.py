@@ -64,6 +64,11 @@ def _load(args: argparse.Namespace) -> tuple[Rebounds, str]:
         return load_rebounds(path, **constants), "the embedded example"
 
 
+def _check_out(folder: Path | None) -> None:
+    if folder is not None and folder.exists() and not folder.is_dir():
+        raise ValueError(f"--out {folder}: is a file; pass a folder")
+
+
 def _pairs(given: list[str], option: str) -> dict[str, float]:
     values = {}
     for pair in given:
@@ -93,7 +98,10 @@ def _audit(args: argparse.Namespace) -> int:
 
 
 def _fit(args: argparse.Namespace) -> int:
+    if args.resamples < 0 or args.resamples == 1:
+        raise ValueError(f"--resamples {args.resamples}: pass 0 for none, or a whole number of at least 2")
     rebounds, source = _load(args)
+    _check_out(args.out)
     fixed = _pairs(args.fix, "--fix")
     material, screen = _material(args, rebounds, fixed), console()
     with Console(stderr=True).status("compiling and fitting"):
@@ -109,7 +117,7 @@ def _fit(args: argparse.Namespace) -> int:
             seed=args.seed,
         )
         intervals = {method: found.interval(0.95, method) for method in ("curvature", "profile")}
-    if args.resamples and int(rebounds.group.max()) > 0:
+    if args.resamples and (len(set(rebounds.group.tolist())) > 1 or material.groups is not None):
         options = {"resamples": args.resamples, "seed": args.seed, "progress": _progress("bootstrap")}
         intervals["bootstrap"] = found.interval(0.95, "bootstrap", **options)
     from jimpact import report
@@ -138,12 +146,13 @@ def _material(args: argparse.Namespace, rebounds: Rebounds, fixed: dict[str, flo
         if name not in COEFFICIENTS:
             raise ValueError(f"--parameters {name}: unknown; pass some of {', '.join(COEFFICIENTS)}")
     if args.model == "per-group":
-        return per_group(int(rebounds.group.max()) + 1, names)
+        return per_group(rebounds.groups, names)
     return speed_dependent(names) if args.model == "speed" else constant(names)
 
 
 def _compare(args: argparse.Namespace) -> int:
     rebounds, source = _load(args)
+    _check_out(args.out)
     laws = None if args.laws is None else [name.strip() for name in args.laws.split(",")]
     options = {"folds": args.folds, "heavy_tails": args.heavy_tails, "starts": args.starts, "seed": args.seed}
     found = compare_laws(rebounds, laws, **options, progress=_progress("fitting laws"))
@@ -180,14 +189,15 @@ def _progress(label: str) -> Progress:
 
 def _show_audit(screen: Console, found: Audit, source: str) -> None:
     low, middle, high = found.speeds
-    rows = [
+    rows: list[tuple[str, Any]] = [
         ("impacts", found.count),
         ("speed of approach (m/s)", f"{low:.3g} to {high:.3g}, median {middle:.3g}"),
         ("slip ends", f"{100 * found.sticking:.0f} %"),
         ("slip comes back", f"{100 * found.reversing:.0f} %"),
         ("slip goes on", f"{100 * found.slipping:.0f} %"),
-        *((f"momentum floor, {name}", float(rms)) for name, rms in zip(found.channels, found.floor.rms, strict=True)),
     ]
+    if found.noise_known:
+        rows += [(f"momentum floor, {name}", float(x)) for name, x in zip(found.channels, found.floor.rms, strict=True)]
     screen.print(table(f"Data: {source}", ("", "value"), rows, 4))
     for sentence in found.sentences:
         screen.print(f"- {sentence}", soft_wrap=True)
@@ -197,12 +207,14 @@ def _show_fit(screen: Console, found: Fit, intervals: dict[str, dict[str, tuple[
     rows = []
     for name, number in zip(found.names, found.numbers.tolist(), strict=True):
         ends = [f"{ends[name][0]:.4g} .. {ends[name][1]:.4g}" for ends in intervals.values()]
-        rows.append((name, number if found.identifiable[name] else "?", *ends))
+        rows.append((name, f"{number:.4g}" if found.identifiable[name] else f"({number:.3g})", *ends))
     columns = ("parameter", "estimate", *(f"95 % {method}" for method in intervals))
     screen.print(table(f"Fit: law {found.choice.law}", columns, rows, 4))
     for name, verdict in found.identifiable.items():
         if not verdict:
             screen.print(f"- {name} is not identifiable: {verdict.reason}", soft_wrap=True)
+    if found.no_answer:
+        screen.print(f"- the law has no answer for {found.no_answer} impacts: see LAWS[law].domain", soft_wrap=True)
     screen.print(
         f"beyond the momentum floor the law leaves {found.excess:.3g} x the noise; "
         f"{found.agreed} of {found.starts} starts agree; AIC {found.aic:.1f}",

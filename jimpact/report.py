@@ -47,7 +47,7 @@ def fit_page(fit: Fit, audit: Audit, intervals: dict[str, dict[str, tuple[float,
     parts += [_figure(plot_fit.contour(fit), "Likelihood; other parameters are maximised over.")]
     parts += ["<h2>How well is each parameter known?</h2>"]
     parts += [_figure(plot_fit.profiles(fit), "Profile likelihood; a parabola means that the curvature tells all.")]
-    parts += ["<h2>The data</h2>", _data(audit), _audit(audit)]
+    parts += ["<h2>The data</h2>", _data(audit, False), _audit(audit)]
     parts += ["<h2>Does the law explain them?</h2>", _goodness(fit)]
     parts += [_figure(plot_fit.measured(fit), "Predicted against measured, in the units of each channel.")]
     parts += [_figure(plot_fit.residuals(fit), "Residuals; red: what is left if any impulse is allowed.")]
@@ -101,6 +101,7 @@ def fit_record(fit: Fit, audit: Audit, intervals: dict[str, dict[str, tuple[floa
             "rms": dict(zip(fit.rebounds.channels, fit.rms, strict=True)),
             "noise": dict(zip(fit.rebounds.channels, np.median(fit.sigma, 0), strict=True)),
             "excess": fit.excess,
+            "no_answer": fit.no_answer,
             "starts": fit.starts,
             "agreed": fit.agreed,
             "converged": fit.converged,
@@ -176,15 +177,15 @@ def _estimates(fit: Fit, intervals: dict[str, dict[str, tuple[float, float]]]) -
     return _table(head, rows)
 
 
-def _data(audit: Audit) -> str:
+def _data(audit: Audit, floor: bool = True) -> str:
     low, middle, high = audit.speeds
     rows: list[list[Any]] = [
         ["impacts", audit.count],
         ["speed of approach (m/s)", f"{low:.3g} to {high:.3g}, median {middle:.3g}"],
         ["slip ends / comes back / goes on", " / ".join(f"{100 * x:.0f} %" for x in _shares(audit))],
     ]
-    for name, rms in zip(audit.channels, audit.floor.rms, strict=True):
-        rows.append([f"momentum floor, {name}", float(rms)])
+    if floor and audit.noise_known:
+        rows += [[f"momentum floor, {c}", float(rms)] for c, rms in zip(audit.channels, audit.floor.rms, strict=True)]
     return _table(["", "value"], rows)
 
 
@@ -211,7 +212,8 @@ def _goodness(fit: Fit) -> str:
         f"Beyond what no impulse can explain, the law leaves {fit.excess:.3g} times the noise. Log-likelihood "
         f"{fit.log_likelihood:.1f}, AIC {fit.aic:.1f}, BIC {fit.bic:.1f}; {fit.agreed} of {fit.starts} starts agree."
     )
-    return table + f"<p>{_text(words)}</p>"
+    lost = f"<p class=warn>The law has no answer for {fit.no_answer} impacts.</p>" if fit.no_answer else ""
+    return table + lost + f"<p>{_text(words)}</p>"
 
 
 def _worst(fit: Fit) -> str:

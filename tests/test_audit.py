@@ -69,6 +69,22 @@ def test_degrees_are_found(plane: Rebounds) -> None:
     assert mistakes == ["w in degrees instead of radians"]
 
 
+def test_noise_alone_is_not_taken_for_degrees(plane: Rebounds) -> None:
+    """Where an impulse hardly turns the body, a smaller unit would shrink what is left, and prove nothing."""
+    rng = np.random.default_rng(1)
+    before = np.stack([rng.normal(0, 1, N), -rng.uniform(1, 3, N), rng.normal(0, 1, N)], -1)
+    after = before * [1, -0.6, 1] + NOISE * rng.normal(size=before.shape)
+    heavy = Rebounds.from_planar(0.05, 1.0, np.array([0.001, -0.03]), before, after)
+    assert not audit(heavy).suspicions
+
+
+def test_bad_data_are_named(plane: Rebounds) -> None:
+    with pytest.raises(ValueError, match="observation is not finite"):
+        audit(dataclasses.replace(plane, observation=plane.observation.at[3].set(jnp.nan)))
+    with pytest.raises(ValueError, match="there are no rebounds"):
+        audit(plane[:0])
+
+
 def test_a_swapped_normal_is_found(plane: Rebounds) -> None:
     turned = dataclasses.replace(
         plane, velocity=-plane.velocity, effect=-plane.effect

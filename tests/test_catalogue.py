@@ -2,10 +2,13 @@
 
 import cases
 import catalogue
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from catalogue import ALGEBRAIC, ENTRIES, Entry
 
+import jimpact
 from jimpact import LAWS, Outcome
 
 EACH = pytest.mark.parametrize("entry", ENTRIES, ids=str)
@@ -374,3 +377,36 @@ def test_float32(entry):
     error = cases.relative_error(single.impulse[good], double.impulse[good])
     assert np.percentile(error, 99) < SINGLE
     check(single.outcome[good] != Outcome.OK, entry, given.take(good), "outcome", single.outcome[good])
+
+
+# --- extremes ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_smith_at_high_friction_restores_or_says_that_it_cannot(dtype):
+    """Friction 1e8: the tangential impulse is a small difference of large numbers, unless taken from the slip."""
+    rng, n = np.random.default_rng(11), 512
+    A = rng.normal(size=(n, 3, 3))
+    W, v = A @ np.swapaxes(A, 1, 2) + 0.3 * np.eye(3), rng.normal(size=(n, 3))
+    v[:, 2] = -np.abs(v[:, 2]) - 0.01
+    given = [jnp.asarray(a, dtype) for a in (W, v, np.full(n, 1e8), rng.uniform(0, 1, n))]
+    impact = jax.jit(lambda *a: jimpact.solve(*a, law="smith"))(*given)
+    good = np.asarray(impact.outcome) == Outcome.OK
+    assert good.mean() > (0.4 if dtype == np.float32 else 0.99)
+    size = np.abs(W[:, 2] * np.asarray(impact.impulse)).sum(-1)
+    missed = np.abs(np.asarray(impact.velocity)[:, 2] + np.asarray(given[3]) * v[:, 2]) / size
+    assert (missed[good] <= 5000 * np.finfo(dtype).eps).all()
+
+
+@pytest.mark.parametrize("law", ["anitescu_potra", "sun_baruh", "whittaker"])
+def test_gradients_of_tiny_numbers_are_finite(law):
+    """Friction, coupling and slip whose squares vanish in float32."""
+    rng, n = np.random.default_rng(12), 2048
+    W = np.tile(np.diag([3.5, 2.86, 1.0]), (n, 1, 1))
+    for i in (0, 1):
+        W[:, i, 2] = W[:, 2, i] = 10 ** rng.uniform(-12, -5, n) * rng.choice([-1, 0, 1], n)
+    v = np.stack([*(rng.choice([0, 1e-9, 1e-5, 1], (2, n)) * rng.normal(size=(2, n))), -rng.uniform(0.1, 1, n)], -1)
+    mu = np.where(rng.random(n) < 0.5, 10 ** rng.uniform(-9, -5, n), 10 ** rng.uniform(-30, 8, n))
+    given = [jnp.asarray(a, np.float32) for a in (W, v, mu, rng.choice([0, 1e-8, 0.5, 1], n))]
+    slopes = jax.jit(jax.grad(lambda *a: jimpact.solve(*a, law=law).impulse.sum(), (0, 1, 2, 3)))(*given)
+    assert all(np.isfinite(np.asarray(slope)).all() for slope in slopes)

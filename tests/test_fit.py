@@ -18,6 +18,7 @@ from jimpact.identify import (
     Rebounds,
     compare_laws,
     constant,
+    cross_validate,
     fit,
     per_group,
     plan,
@@ -184,7 +185,7 @@ def test_all_stick_bounds_friction_from_below() -> None:
     verdict = found.identifiable["friction"]
     assert not verdict and f"all {N} impacts stick: friction is only bounded from below" in verdict.reason
     assert 0 < verdict.low < 5 and verdict.high == np.inf
-    assert found.interval()["friction"] == (verdict.low, np.inf)
+    assert found.interval()["friction"] == found.interval(0.95, "profile")["friction"]
     assert found.identifiable["restitution"] and abs(found.estimate["restitution"] - 0.5) < 0.02
 
 
@@ -214,6 +215,52 @@ def test_pooling_draws_groups_together() -> None:
         return float(np.ptp(fit(mixed, law=CR["law"], material=material).estimate["friction"]))
 
     assert gap(None) > gap(1e-3) > gap(1e-5) and gap(1e-5) < 0.1 * gap(None)
+
+
+@pytest.fixture(scope="module")
+def pairs() -> tuple[Rebounds, jimpact.identify.Fit]:
+    """Two materials, a and b, with a friction of their own."""
+    group = np.array(["a", "b"])[np.arange(N) % 2]
+    mixed = data(friction=jnp.where(group == "a", 0.2, 0.4), restitution=0.6, tangential_restitution=0.2)
+    mixed = Rebounds.from_contact(mixed.inverse_inertia, mixed.velocity, mixed.observation, NOISE, group)
+    return mixed, fit(mixed, law=CR["law"], material=per_group(2, CR["parameters"]), starts=8)
+
+
+def test_bootstrap_draws_within_groups_that_have_own_numbers(pairs: tuple[Rebounds, jimpact.identify.Fit]) -> None:
+    ratio = pairs[1].bootstrap(100).std(0) / list(pairs[1].standard_error.values())
+    assert ((ratio > 0.4) & (ratio < 2.5)).all()  # some numbers rest on a few of 32 impacts
+
+
+def test_cross_validation_hides_what_it_predicts(pairs: tuple[Rebounds, jimpact.identify.Fit]) -> None:
+    left = cross_validate(pairs[1], 5)
+    assert np.nansum(left**2) > np.nansum(pairs[1].residuals ** 2)
+
+
+def test_other_rebounds_find_their_group_by_name(pairs: tuple[Rebounds, jimpact.identify.Fit]) -> None:
+    mixed, found = pairs
+    some = slice(1, None, 2)
+    only = Rebounds.from_contact(
+        mixed.inverse_inertia[some], mixed.velocity[some], mixed.observation[some], NOISE, np.full(N // 2, "b")
+    )
+    np.testing.assert_allclose(found.coefficients(only)["friction"], found.estimate["friction"][1])
+    with pytest.raises(ValueError, match="group 'c' was not fitted"):
+        found.predict(
+            Rebounds.from_contact(only.inverse_inertia, only.velocity, only.velocity, NOISE, np.full(N // 2, "c"))
+        )
+
+
+def test_groups_that_an_index_left_out_are_not_drawn(pairs: tuple[Rebounds, jimpact.identify.Fit]) -> None:
+    with pytest.raises(ValueError, match="all rebounds are of one group"):
+        fit(pairs[0][1::2], **CR, starts=8).bootstrap(8)
+
+
+def test_too_few_numbers_for_the_noise_are_refused(rebounds: Rebounds) -> None:
+    with pytest.raises(ValueError, match="3 numbers measured, and 6 unknown"):
+        fit(dataclasses.replace(rebounds[:1], noise=jnp.full((1, 3), jnp.nan)), **CR)
+
+
+def test_impacts_without_an_answer_are_counted(rebounds: Rebounds) -> None:
+    assert fit(rebounds, **(CR | {"law": "bilinear"}), starts=8).no_answer == N
 
 
 def test_restitution_that_falls_with_speed_is_found() -> None:
@@ -267,6 +314,15 @@ def test_a_plan_prefers_drops_that_tell() -> None:
         ({"law": "smith", "parameters": ("friction", "restitution", "static_friction")}, "has no static_friction"),
         ({"fixed": {"friction": 0.1}}, "friction is both fitted and fixed"),
         ({"starts": 0}, "starts=0; pass a whole number"),
+        ({"starts": 10**13}, "starts=10000000000000; pass a whole number"),
+        ({"seed": -1}, "seed=-1; pass a whole number"),
+        ({"parameters": (), "fixed": {"friction": 0.1, "restitution": 0.5}}, "nothing to fit"),
+        (
+            {"parameters": ("restitution",), "fixed": {"friction": -1.0}},
+            "fixed has friction=-1.0; pass a number",
+        ),
+        ({"parameters": ("restitution",), "fixed": {"friction": np.nan}}, "fixed has friction=nan"),
+        ({"material": per_group(2)}, f"the material has 2 groups and the data {N}"),
         ({"heavy_tails": -1.0}, "heavy_tails=-1.0; pass degrees of freedom"),
         ({"start": {"friction": 0.1}}, "pass a value for each of friction, restitution"),
     ],
@@ -303,5 +359,7 @@ def test_wrong_questions_to_a_fit_are_named(found: jimpact.identify.Fit) -> None
         found.interval(95)
     with pytest.raises(ValueError, match="method='exact' is unknown"):
         found.interval(0.95, "exact")
+    with pytest.raises(ValueError, match="values of restitution must be from 0 to 1"):
+        found.profile("restitution", np.array([1.5]))
     with pytest.raises(ValueError, match="name='mixing' was not fitted"):
         found.profile("mixing")

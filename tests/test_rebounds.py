@@ -68,6 +68,18 @@ def test_plane_is_the_mechanism_of_a_free_body() -> None:
     np.testing.assert_allclose(rebounds.velocity[0], [0.4 - arm[1] * 3.0, 0.0, -2.0 + arm[0] * 3.0], rtol=ROUND_OFF)
 
 
+def test_one_arm_serves_many_drops() -> None:
+    before = np.stack([np.linspace(-1, 1, 5), -np.ones(5), np.zeros(5)], -1)
+    rebounds = Rebounds.from_planar(0.5, 0.001, np.array([0.02, -0.03]), before, before)
+    assert rebounds.effect.shape == (5, 3, 3)
+
+
+def test_one_place_serves_many_velocities() -> None:
+    ball = jimpact.Body(1.0, jnp.eye(3), jnp.zeros(3), -jnp.ones((4, 3)), jnp.zeros(3))
+    rebounds = Rebounds.from_bodies(ball, jimpact.immovable(), -jnp.ones(3), jnp.ones(3), ball)
+    assert rebounds.effect.shape == (4, 6, 3)
+
+
 def test_generalised_speeds_in_space() -> None:
     rng = np.random.default_rng(4)
     A, J = rng.normal(size=(4, 4)), rng.normal(size=(3, 4))
@@ -175,6 +187,17 @@ def test_bad_cells_are_named(tmp_path: Path, row: dict, words: str) -> None:
         load_rebounds(write(tmp_path / "a.csv", row))
 
 
+def test_an_empty_observation_was_not_measured(tmp_path: Path) -> None:
+    rebounds = load_rebounds(write(tmp_path / "a.csv", PLANE | {"w_after": "", "noise_vx": "inf"}))
+    assert np.isinf(np.asarray(rebounds.noise)[:, [0, 2]]).all() and np.isnan(np.asarray(rebounds.noise)[:, 1]).all()
+
+
+@pytest.mark.parametrize(("name", "words"), [("foo", "constant foo is not a column"), ("mass", "is not a number")])
+def test_bad_constants_are_named(tmp_path: Path, name: str, words: str) -> None:
+    with pytest.raises(TableError, match=words):
+        load_rebounds(write(tmp_path / "a.csv", PLANE), **{name: np.nan if name == "mass" else 1.0})
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -182,6 +205,8 @@ def test_bad_cells_are_named(tmp_path: Path, row: dict, words: str) -> None:
         ("mass,vx\n", "has no rows"),
         ("mass,mass\n1,2\n", "column mass appears twice"),
         ("mass,vx\n1\n", "row 2 has 1 cells; pass 2"),
+        ("mass;vx\n1;2\n", "separated by semicolons"),
+        ("qx,vx\n1,2\n", "column qw is missing beside qx"),
     ],
 )
 def test_broken_tables_are_named(tmp_path: Path, text: str, words: str) -> None:

@@ -275,7 +275,7 @@ def test_bad_arguments_are_named(options, words):
 
 def test_bodies_must_be_a_batch():
     with pytest.raises(TypeError, match="bodies"):
-        jimpact.collide_bodies([jimpact.immovable()], ((0, 0),), ENDS[0][:1], ENDS[1][:1], 0.1, 0.5)
+        jimpact.collide_bodies([jimpact.immovable()], ((0, 1),), ENDS[0][:1], ENDS[1][:1], 0.1, 0.5)
     with pytest.raises(ValueError, match="pairs"):
         jimpact.collide_bodies(ROD, ((0, 5), (0, 1)), *ENDS, 0.1, 0.5)
 
@@ -357,3 +357,35 @@ def test_hinge_holds():
     assert int(contacts.outcome) == Outcome.OK
     assert float(jnp.abs(contacts.velocity[0]).max()) < 1e-5
     assert float(contacts.velocity[1, 2]) > -1e-5
+
+
+def test_a_singular_block_harms_no_shared_derivative():
+    W = np.zeros((2, 1, 1, 3, 3))
+    W[0], W[1, ..., 2, 2] = np.eye(3), 1
+
+    def total(scale):
+        v = jnp.array([[[1.0, 0.0, -1.0]]])
+        found = resolve_contacts(jnp.asarray(W) * scale, v, 0.3, 0.5, law="bilinear", tangential_restitution=0.0)
+        return jnp.where((found.outcome == Outcome.OK)[:, None, None], found.impulse, 0).sum()
+
+    assert abs(jax.grad(total)(1.0) + total(1.0)) < 1e-12  # impulses go as 1 / scale
+
+
+@pytest.mark.parametrize(
+    ("pairs", "words"), [((), "at least one"), ((0, 1), "pass \\(a, b\\)"), (((1, 1),), "cannot touch itself")]
+)
+def test_bad_pairs_are_named(pairs, words):
+    bodies = jimpact.immovable((2,), jnp.float64)
+    with pytest.raises(ValueError, match=words):
+        jimpact.collide_bodies(bodies, pairs, jnp.zeros((len(pairs), 3)), jnp.ones((len(pairs), 3)), 0.3, 0.5)
+
+
+@pytest.mark.parametrize(("hinge", "error"), [(True, TypeError), ("no", TypeError), ([0], TypeError)])
+def test_hinges_are_flags(hinge, error):
+    with pytest.raises(error, match="hinge"):
+        jimpact.resolve_contacts(jnp.eye(3)[None, None], -jnp.ones((1, 3)), 0.3, 0.5, hinge=hinge)
+
+
+def test_no_contact_is_named():
+    with pytest.raises(ValueError, match="at least one contact"):
+        jimpact.resolve_contacts(jnp.zeros((0, 0, 3, 3)), jnp.zeros((0, 3)), 0.3, 0.5)

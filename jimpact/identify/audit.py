@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import stats
 
+from jimpact.identify.fit import check_data
 from jimpact.identify.floor import Floor, momentum_floor, scales
 from jimpact.identify.rebounds import Rebounds
 
@@ -76,6 +77,7 @@ def audit(rebounds: Rebounds) -> Audit:
         raise TypeError(
             f"rebounds is a {type(rebounds).__name__}; pass Rebounds, from load_rebounds or Rebounds.from_*"
         )
+    check_data(rebounds)
     sigma, known = _sigma(rebounds)
     floor = momentum_floor(rebounds, sigma)
     freedom = int(floor.freedom.sum())
@@ -174,8 +176,8 @@ def _suspicions(rebounds: Rebounds, sigma: np.ndarray, floor: Floor) -> Iterator
 def _by_floor(rebounds: Rebounds, sigma: np.ndarray, floor: Floor) -> Iterator[Suspicion]:
     """The best of all mistakes, by the residual that no impulse explains."""
     freedom, least, best = int(floor.freedom.sum()), float(floor.chi2.sum()), None
-    for mistake, observation, baseline in _mistakes(rebounds):
-        chi2 = float(momentum_floor(_changed(rebounds, observation, baseline), sigma).chi2.sum())
+    for mistake, observation, baseline, unit in _mistakes(rebounds):
+        chi2 = float(momentum_floor(_changed(rebounds, observation, baseline), sigma * unit).chi2.sum())
         if chi2 < least * 0.99:  # a simpler one is kept unless this is better; the list goes from simple to complex
             least, best = chi2, mistake
     if best is None:
@@ -192,7 +194,7 @@ def _by_count(rebounds: Rebounds) -> Iterator[Suspicion]:
         return
     n, here = len(rebounds), _impossible_share(rebounds)
     least, best = here, None
-    for mistake, observation, baseline in _mistakes(rebounds):
+    for mistake, observation, baseline, _ in _mistakes(rebounds):
         share = _impossible_share(_changed(rebounds, observation, baseline, baseline))
         if share < least - 0.5 / n:
             least, best = share, mistake
@@ -207,36 +209,30 @@ def _impossible_share(rebounds: Rebounds) -> float:
     return float(np.mean(pulling | gaining | outside | (v[:, 2] >= 0) | (after[:, 2] < 0)))
 
 
-def _mistakes(rebounds: Rebounds) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-    """What may have gone wrong, in words, with observation and baseline set right; the simplest first."""
+def _mistakes(rebounds: Rebounds) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
+    """What may have gone wrong, in words, with observation and baseline set right; the simplest first.
+
+    Last the unit of each channel in that of the data, for its noise.
+    """
     names, k = rebounds.channels, len(rebounds.channels)
     y, b = np.asarray(rebounds.observation, float), np.asarray(rebounds.baseline, float)
     for c in range(k):
-        flip = np.where(np.arange(k) == c, -1.0, 1.0)
-        yield f"{names[c]} with the opposite sign, before and after,", y * flip, b * flip
-        yield f"{names[c]} before with the opposite sign", y, b * flip
-        yield f"{names[c]} after with the opposite sign", y * flip, b
-    angular = [[c] for c in range(k)] + [[c for c in range(k) if names[c].startswith("w")]]
-    for some in angular:
-        here = np.isin(np.arange(k), some)
+        flip, same = np.where(np.arange(k) == c, -1.0, 1.0), np.ones(k)
+        yield f"{names[c]} with the opposite sign, before and after,", y * flip, b * flip, same
+        yield f"{names[c]} before with the opposite sign", y, b * flip, same
+        yield f"{names[c]} after with the opposite sign", y * flip, b, same
+    turning = [c for c in range(k) if names[c].startswith("w")]
+    for some in [[c] for c in turning] + ([turning] if len(turning) > 1 else []):
         label = " and ".join(names[c] for c in some)
-        if here.any():
-            yield (
-                f"{label} in degrees instead of radians",
-                np.where(here, y / DEGREES, y),
-                np.where(here, b / DEGREES, b),
-            )
-            yield (
-                f"{label} in radians instead of degrees",
-                np.where(here, y * DEGREES, y),
-                np.where(here, b * DEGREES, b),
-            )
+        for words, factor in (("degrees instead of radians", 1 / DEGREES), ("radians instead of degrees", DEGREES)):
+            unit = np.where(np.isin(np.arange(k), some), factor, 1.0)
+            yield f"{label} in {words}", y * unit, b * unit, unit
     if 2 < k <= MANY_CHANNELS:
         for signs in sorted(product((1.0, -1.0), repeat=k), key=lambda s: -sum(s)):
             flip = np.array(signs)
             if 1 < (flip < 0).sum() <= k // 2:
                 label = " and ".join(names[c] for c in np.flatnonzero(flip < 0))
-                yield f"{label} with the opposite sign, before and after,", y * flip, b * flip
+                yield f"{label} with the opposite sign, before and after,", y * flip, b * flip, np.ones(k)
 
 
 def _changed(

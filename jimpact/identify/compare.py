@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -15,9 +14,7 @@ from jimpact.identify.fit import Fit, fit
 from jimpact.identify.rebounds import Rebounds
 from jimpact.identify.search import minimise, predicted
 from jimpact.identify.uncertainty import Progress
-from jimpact.impact import solve
 from jimpact.laws import LAWS
-from jimpact.state import Outcome
 
 __all__ = ["Comparison", "Row", "compare_laws", "cross_validate"]
 
@@ -70,6 +67,9 @@ def compare_laws(
     Scores are in units of one noise: that of the data, and where it is open that of the most likely law.
     """
     laws = tuple(LAWS) if laws is None else tuple(laws)
+    if not laws:
+        raise ValueError(f"laws is empty; pass some of {', '.join(map(repr, LAWS))}")
+    _foldable(rebounds, folds)
     for law in laws:
         if law not in LAWS:
             raise ValueError(f"law={law!r} is unknown; pass some of {', '.join(map(repr, LAWS))}")
@@ -87,10 +87,7 @@ def compare_laws(
 
 def cross_validate(whole: Fit, folds: int = 5, seed: int = 0) -> np.ndarray:
     """Residuals (n, k) of each impact from a fit without its fold; nan where nothing was measured."""
-    group = np.asarray(whole.rebounds.group)
-    groups = int(group.max()) + 1
-    if isinstance(folds, bool) or not isinstance(folds, int) or not 2 <= folds <= groups:
-        raise ValueError(f"folds={folds!r}; pass a whole number from 2 to the number of groups, {groups}")
+    group, groups = _foldable(whole.rebounds, folds, whole.material.groups is not None)
     fold = np.random.default_rng(seed).permutation(np.arange(groups) % folds)[group]
     weights = (fold[None, :] != np.arange(folds)[:, None]).astype(float)
     start = np.asarray(whole.material.free(jnp.asarray(whole.numbers)))
@@ -103,14 +100,18 @@ def cross_validate(whole: Fit, folds: int = 5, seed: int = 0) -> np.ndarray:
     return np.where(np.isfinite(whole.sigma), left, np.nan)
 
 
+def _foldable(rebounds: Rebounds, folds: int, alone: bool = False) -> tuple[np.ndarray, int]:
+    """The groups that are held out whole, and their number; single impacts if groups have numbers of their own."""
+    group = np.unique(np.asarray(rebounds.group), return_inverse=True)[1]
+    group = np.arange(len(group)) if alone else group
+    groups = int(group.max()) + 1
+    if groups < 2:
+        raise ValueError("all rebounds are of one group, which cannot be held out; pass rebounds with several groups")
+    if isinstance(folds, bool) or not isinstance(folds, int) or not 2 <= folds <= groups:
+        raise ValueError(f"folds={folds!r}; pass a whole number from 2 to the number of groups, {groups}")
+    return group, groups
+
+
 def _row(whole: Fit, left: np.ndarray, sigma: np.ndarray) -> Row:
     score = float(np.sqrt(np.nanmean((left / sigma) ** 2)))
-    return Row(whole.choice.law, whole, left, score, np.sqrt(np.nanmean(left**2, 0)), _outside(whole))
-
-
-def _outside(whole: Fit) -> int:
-    """How many impacts the law has no answer for."""
-    given = {name: jnp.asarray(value) for name, value in whole.coefficients().items()}
-    run = jax.jit(lambda W, v, given: solve(W, v, law=whole.choice.law, rule=whole.choice.rule, **given).outcome)
-    outcome = np.asarray(run(whole.rebounds.inverse_inertia, whole.rebounds.velocity, given))
-    return int(np.isin(outcome, [Outcome.OUTSIDE, Outcome.UNFINISHED]).sum())
+    return Row(whole.choice.law, whole, left, score, np.sqrt(np.nanmean(left**2, 0)), whole.no_answer)

@@ -13,9 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import stats
 
-from jimpact.identify.fit import checked
+from jimpact.identify.fit import check_values, checked
 from jimpact.identify.likelihood import Choice, predict
-from jimpact.identify.material import Material, constant
+from jimpact.identify.material import COEFFICIENTS, Material, constant
 from jimpact.identify.rebounds import Rebounds
 from jimpact.identify.search import inverse_information
 from jimpact.types import Array
@@ -81,6 +81,8 @@ def plan(
     missing = [name for name in material.parameters if name not in values]
     if missing:
         raise ValueError(f"values has no {missing[0]}; pass a value for each of {', '.join(material.parameters)}")
+    if material.parameters.keys() <= COEFFICIENTS.keys():
+        check_values(values, "values")
     rows = [
         np.broadcast_to(np.asarray(values[name], float), p.shape).ravel() for name, p in material.parameters.items()
     ]

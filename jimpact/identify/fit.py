@@ -5,7 +5,7 @@ found.estimate["friction"], found.interval(0.95)["friction"], found.identifiable
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -20,8 +20,9 @@ from jimpact.identify.search import Problem, draw_starts, explore, information, 
 from jimpact.identify.uncertainty import Profile, Progress, Solved, Verdict, bootstrap, intervals, profile, verdicts
 from jimpact.laws import LAWS
 
-__all__ = ["Fit", "checked", "fit"]
+__all__ = ["Fit", "check_data", "check_values", "checked", "fit"]
 
+MOST_STARTS = 100_000
 ROUNDS = 12  # of fit and estimate of the noise in turn
 SETTLED = 1e-3  # relative change of the noise that ends them
 SAME = 0.1  # of the sum of squares: starts that end this close to the best have found it
@@ -93,10 +94,21 @@ class Fit:
 
     @property
     def excess(self) -> float:
-        """What the law leaves beyond the momentum floor, in units of the noise; 1 is perfect."""
-        freedom = np.isfinite(self.sigma).sum() - len(self.names) - self.floor.freedom.sum()
+        """What the law leaves beyond the momentum floor, in units of the noise; 1 is perfect.
+
+        Noise that was estimated is that of the floor; nan where there is none.
+        """
+        floor, free = self.floor.chi2.sum(), self.floor.freedom.sum()
+        freedom = np.isfinite(self.sigma).sum() - len(self.names) - free
         left = np.nansum((self.residuals / self.sigma) ** 2)
-        return float(np.sqrt(max(left - self.floor.chi2.sum(), 0) / max(freedom, 1)))
+        unit = 1.0 if not self.estimated.any() else np.sqrt(floor / free) if free else np.nan
+        return float(np.sqrt(max(left - floor, 0) / max(freedom, 1)) / unit)
+
+    @property
+    def no_answer(self) -> int:
+        """For how many impacts the law has none, and is taken to predict no impulse."""
+        still = (self.predict() == np.asarray(self.rebounds.baseline)).all(-1)
+        return int((still & (np.asarray(self.rebounds.velocity)[:, 2] < 0)).sum())
 
     @property
     def log_likelihood(self) -> float:
@@ -117,15 +129,25 @@ class Fit:
 
     def coefficients(self, rebounds: Rebounds | None = None) -> dict[str, np.ndarray]:
         """Friction, restitution and so on of each impact."""
-        rebounds = self.rebounds if rebounds is None else rebounds
+        rebounds = self._same_groups(rebounds)
         values = self.material.function(self.material.values(jnp.asarray(self.numbers)), rebounds)
         given = {name: jnp.asarray(value) for name, value in self.choice.fixed} | dict(values)
         return {name: np.broadcast_to(np.asarray(value), (len(rebounds),)) for name, value in given.items()}
 
     def predict(self, rebounds: Rebounds | None = None) -> np.ndarray:
         """What the channels of these (or other) rebounds would read without noise, (n, k)."""
-        rebounds = self.rebounds if rebounds is None else rebounds
+        rebounds = self._same_groups(rebounds)
         return np.asarray(predicted(self.choice, self.material, rebounds, jnp.asarray(self.numbers)))
+
+    def _same_groups(self, rebounds: Rebounds | None) -> Rebounds:
+        """Other rebounds with the group numbers of the data, by name, if groups matter."""
+        if rebounds is None or self.material.groups is None or not (rebounds.group_names and self.rebounds.group_names):
+            return self.rebounds if rebounds is None else rebounds
+        unknown = set(rebounds.group_names) - set(self.rebounds.group_names)
+        if unknown:
+            raise ValueError(f"group {sorted(unknown)[0]!r} was not fitted; pass rebounds of the groups that were")
+        index = jnp.asarray([self.rebounds.group_names.index(name) for name in rebounds.group_names], jnp.int32)
+        return replace(rebounds, group=index[rebounds.group], group_names=self.rebounds.group_names)
 
     def interval(
         self, level: float = 0.95, method: str = "curvature", **options: Any
@@ -170,16 +192,23 @@ def fit(
     material = constant(tuple(parameters)) if material is None else material
     choice = Choice(law, rule, accuracy, tuple(sorted((fixed or {}).items())))
     checked(rebounds, choice, material)
-    if isinstance(starts, bool) or not isinstance(starts, int) or starts < 1:
-        raise ValueError(f"starts={starts!r}; pass a whole number of at least 1")
-    if heavy_tails is not None and not heavy_tails > 0:
+    if isinstance(starts, bool) or not isinstance(starts, int) or not 1 <= starts <= MOST_STARTS:
+        raise ValueError(f"starts={starts!r}; pass a whole number from 1 to {MOST_STARTS}")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise ValueError(f"seed={seed!r}; pass a whole number of at least 0")
+    if heavy_tails is not None and (not isinstance(heavy_tails, int | float) or not heavy_tails > 0):
         raise ValueError(f"heavy_tails={heavy_tails!r}; pass degrees of freedom above 0, such as 4, or None")
     heaviness = 0.0 if heavy_tails is None or np.isinf(heavy_tails) else 1 / heavy_tails
     first = draw_starts(material, starts, seed)
     if start is not None:
         first = np.concatenate([_own_start(material, start)[None], first])
-    estimated = np.isnan(np.asarray(rebounds.noise)).any(0)
     sigma = scales(rebounds)
+    estimated = (np.isnan(np.asarray(rebounds.noise)) & np.isfinite(sigma)).any(0)
+    measured, unknown = int(np.isfinite(sigma).sum()), material.size() + int(estimated.sum())
+    if estimated.any() and measured <= unknown:
+        raise ValueError(
+            f"{measured} numbers measured, and {unknown} unknown with the noise of the channels; pass noise="
+        )
     weight = jnp.ones(len(rebounds), rebounds.velocity.dtype)
     problem = Problem(rebounds, jnp.asarray(sigma, weight.dtype), jnp.asarray(heaviness, weight.dtype), weight)
     found = explore(choice, material, problem, first, seed)
@@ -216,6 +245,16 @@ def _noise(
     return np.where(open_ & there, np.maximum(own, smallest), sigma)
 
 
+def check_values(values: Mapping[str, Any], argument: str) -> None:
+    """Raise ValueError if a coefficient is not a number within its range."""
+    for name, value in values.items():
+        known = COEFFICIENTS.get(name)
+        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if not number or (known is not None and not known.low <= value <= min(known.high, np.finfo(float).max)):
+            span = f" from {known.low:g} to {known.high:g}" if known is not None else ""
+            raise ValueError(f"{argument} has {name}={value!r}; pass a number{span}")
+
+
 def _own_start(material: Material, start: Mapping[str, Any]) -> np.ndarray:
     """Free numbers of a start given by name."""
     missing = [name for name in material.parameters if name not in start]
@@ -233,7 +272,17 @@ def checked(rebounds: Rebounds, choice: Choice, material: Material) -> None:
         )
     if choice.law not in LAWS:
         raise ValueError(f"law={choice.law!r} is unknown; pass one of {', '.join(map(repr, LAWS))}")
-    _check_data(rebounds)
+    check_data(rebounds)
+    if not (np.asarray(rebounds.velocity)[:, 2] < 0).any():
+        raise ValueError("no rebound approaches (velocity[:, 2] < 0): nothing to fit; check the sign of the normal")
+    if not isinstance(material, Material):
+        raise TypeError(f"material is a {type(material).__name__}; pass a Material, such as per_group(rebounds.groups)")
+    if not material.size():
+        raise ValueError("nothing to fit: all coefficients are fixed; pass at least one in parameters")
+    if material.groups not in (None, rebounds.groups):
+        raise ValueError(
+            f"the material has {material.groups} groups and the data {rebounds.groups}; pass per_group(rebounds.groups)"
+        )
     record, fixed = LAWS[choice.law], dict(choice.fixed)
     model = jax.eval_shape(lambda x: material.function(material.values(x), rebounds), jnp.zeros(material.size()))
     given = set(model) | set(fixed)
@@ -247,13 +296,16 @@ def checked(rebounds: Rebounds, choice: Choice, material: Material) -> None:
             raise ValueError(
                 f"law={choice.law!r} needs {name}; add it to parameters, or pass fixed={{{name!r}: a number}}"
             )
+    check_values(fixed, "fixed")
     both = set(model) & set(fixed)
     if both:
         raise ValueError(f"{sorted(both)[0]} is both fitted and fixed; pass it in one of parameters and fixed")
 
 
-def _check_data(rebounds: Rebounds) -> None:
+def check_data(rebounds: Rebounds) -> None:
     """Raise ValueError, naming the first bad rebounds, if a number is not usable."""
+    if not len(rebounds):
+        raise ValueError("there are no rebounds; pass at least one")
     W, noise = np.asarray(rebounds.inverse_inertia), np.asarray(rebounds.noise)
     seen = ~np.isposinf(noise)
     bad = {
@@ -272,8 +324,6 @@ def _check_data(rebounds: Rebounds) -> None:
         if rows.any():
             first = ", ".join(map(str, np.flatnonzero(rows)[:5]))
             raise ValueError(f"{int(rows.sum())} of {len(rows)} rebounds: {reason}; first at {first}")
-    if not (np.asarray(rebounds.velocity)[:, 2] < 0).any():
-        raise ValueError("no rebound approaches (velocity[:, 2] < 0): nothing to fit; check the sign of the normal")
 
 
 def _definite(W: np.ndarray) -> np.ndarray:

@@ -20,14 +20,16 @@ class Floor(NamedTuple):
 
     impulse: np.ndarray
     covariance: np.ndarray
-    residual: np.ndarray  # (n, k), in the units of each channel
+    residual: np.ndarray  # (n, k), in the units of each channel; nan where nothing was measured
     chi2: np.ndarray  # (n,), in units of the noise
     freedom: np.ndarray  # (n,) measured channels minus directions of impulse that they see
 
     @property
     def rms(self) -> np.ndarray:
         """Root mean square over the impacts, by channel (k,)."""
-        return np.sqrt(np.mean(self.residual**2, 0))
+        there = np.isfinite(self.residual)
+        total = np.sum(np.where(there, self.residual, 0) ** 2, 0)
+        return np.where(there.any(0), np.sqrt(total / np.maximum(there.sum(0), 1)), np.nan)
 
 
 def momentum_floor(rebounds: Rebounds, sigma: np.ndarray | None = None) -> Floor:
@@ -39,16 +41,20 @@ def momentum_floor(rebounds: Rebounds, sigma: np.ndarray | None = None) -> Floor
     A, b = E * weight[..., None], change * weight
     inverse = np.linalg.pinv(A, rcond=1e-10)
     impulse = np.einsum("nik,nk->ni", inverse, b)
-    left = np.where(weight > 0, change - np.einsum("nki,ni->nk", E, impulse), 0)
+    left = change - np.einsum("nki,ni->nk", E, impulse)
     rank = np.linalg.matrix_rank(A, tol=1e-10 * np.abs(A).max((1, 2)))
     covariance = np.einsum("nik,njk->nij", inverse, inverse)
-    return Floor(impulse, covariance, left, np.sum((left * weight) ** 2, -1), (weight > 0).sum(-1) - rank)
+    chi2 = np.sum((left * weight) ** 2, -1)
+    return Floor(impulse, covariance, np.where(weight > 0, left, np.nan), chi2, (weight > 0).sum(-1) - rank)
 
 
 def scales(rebounds: Rebounds) -> np.ndarray:
-    """Noise (n, k); where it is to be estimated, in proportion to how much its channel changes, as a first guess."""
+    """Noise (n, k); where it is to be estimated, in proportion to how much its channel changes, as a first guess.
+
+    A channel that never changes, such as the third direction of planar data, counts as not measured.
+    """
     noise = np.asarray(rebounds.noise, float)
     change = np.asarray(rebounds.observation - rebounds.baseline, float)
     open_ = np.isnan(noise) & np.isfinite(change)
     mean = np.sqrt(np.sum(np.where(open_, change, 0) ** 2, 0) / np.maximum(open_.sum(0), 1))
-    return np.where(np.isnan(noise), FIRST_GUESS * np.where(mean > 0, mean, 1), noise)
+    return np.where(np.isnan(noise), np.where(mean > 0, FIRST_GUESS * mean, np.inf), noise)

@@ -11,7 +11,7 @@ coefficients by the names of `solve` with one number per impact (or one for all)
     Material(my_model, {"friction": FRICTION, "loss": Parameter(0.0, jnp.inf, (0.01, 2.0))})
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -77,6 +77,7 @@ class Material:
     function: Callable[[Values, Rebounds], Values]
     parameters: dict[str, Parameter]
     prior: Callable[[Values], Array] | None = None
+    groups: int | None = None  # how many groups have numbers of their own, if groups matter
 
     def size(self) -> int:
         return sum(int(np.prod(p.shape)) for p in self.parameters.values())
@@ -115,17 +116,20 @@ class Material:
         return jnp.concatenate([change(p, part) for p, part in zip(self.parameters.values(), parts, strict=True)])
 
 
-@lru_cache
-def constant(names: tuple[str, ...] = ("friction", "restitution")) -> Material:
+def constant(names: Sequence[str] = ("friction", "restitution")) -> Material:
     """The same coefficients for every impact."""
+    return _constant(tuple(names))
+
+
+@lru_cache  # one object, one compiled program
+def _constant(names: tuple[str, ...]) -> Material:
     return Material(lambda parameters, rebounds: dict(parameters), {name: _known(name) for name in names})
 
 
-@lru_cache
 def per_group(
     groups: int,
-    names: tuple[str, ...] = ("friction", "restitution"),
-    shared: tuple[str, ...] = (),
+    names: Sequence[str] = ("friction", "restitution"),
+    shared: Sequence[str] = (),
     spread: float | None = None,
 ) -> Material:
     """Coefficients of their own for each of so many groups, but for those that are `shared` by all.
@@ -133,8 +137,17 @@ def per_group(
     With a `spread` the values of the groups are drawn to their mean as by a normal distribution of that standard
     deviation (partial pooling): groups with few impacts borrow from the others.
     """
+    if isinstance(groups, bool) or not isinstance(groups, int) or groups < 1:
+        raise ValueError(f"groups={groups!r}; pass how many groups there are, rebounds.groups")
+    if set(shared) - set(names):
+        raise ValueError(f"shared has {sorted(set(shared) - set(names))[0]!r}, which is not fitted; pass some of names")
     if spread is not None and not spread > 0:
         raise ValueError(f"spread={spread!r}; pass a standard deviation above 0, or None for groups on their own")
+    return _per_group(groups, tuple(names), tuple(shared), spread)
+
+
+@lru_cache
+def _per_group(groups: int, names: tuple[str, ...], shared: tuple[str, ...], spread: float | None) -> Material:
     own = [name for name in names if name not in shared]
     parameters = {name: _known(name)._replace(shape=() if name in shared else (groups,)) for name in names}
 
@@ -144,11 +157,10 @@ def per_group(
     def prior(values: Values) -> Array:
         return jnp.concatenate([(values[name] - values[name].mean()) / (spread or 1) for name in own])
 
-    return Material(function, parameters, prior if spread is not None and own else None)
+    return Material(function, parameters, prior if spread is not None and own else None, groups)
 
 
-@lru_cache
-def speed_dependent(names: tuple[str, ...] = ("friction", "restitution")) -> Material:
+def speed_dependent(names: Sequence[str] = ("friction", "restitution")) -> Material:
     """Restitution that falls with the speed of approach, e = restitution x (speed / 1 m/s)^-decay, at most 1.
 
     Of the other names each is one coefficient for all impacts. Elastic-plastic contact has a decay of about 1/4
@@ -156,6 +168,11 @@ def speed_dependent(names: tuple[str, ...] = ("friction", "restitution")) -> Mat
     """
     if "restitution" not in names:
         raise ValueError("a material that depends on speed needs the parameter restitution; add it to the names")
+    return _speed_dependent(tuple(names))
+
+
+@lru_cache
+def _speed_dependent(names: tuple[str, ...]) -> Material:
     parameters = {name: _known(name) for name in names} | {"decay": Parameter(0.0, 1.0, (0.01, 0.5))}
 
     def function(values: Values, rebounds: Rebounds) -> Values:

@@ -155,7 +155,7 @@ def _draw(key: Array, sizes: tuple[int, ...], dtype: Any) -> Layers:
 
 def _split(rebounds: Rebounds, held_out: float, seed: int) -> tuple[Array, Array]:
     """Weights (n,) of the impacts to train on, and of those held out; groups stay whole."""
-    group = np.asarray(rebounds.group)
+    group = np.unique(np.asarray(rebounds.group), return_inverse=True)[1]
     groups = int(group.max()) + 1
     if groups < 2:
         raise ValueError("all rebounds are of one group; nothing can be held out, pass rebounds with several")

@@ -35,7 +35,7 @@ TWIST = ("vx", "vy", "vz", "wx", "wy", "wz")
 ARRAYS = ("inverse_inertia", "velocity", "baseline", "effect", "observation", "noise", "group")
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=ARRAYS, meta_fields=("channels",))
+@partial(jax.tree_util.register_dataclass, data_fields=ARRAYS, meta_fields=("channels", "group_names"))
 @dataclass(frozen=True)
 class Rebounds:
     """n measured impacts with k channels each; index with `rebounds[mask]` or `rebounds[:10]`."""
@@ -48,6 +48,7 @@ class Rebounds:
     noise: Float[Array, "n k"]
     group: Int[Array, " n"]
     channels: tuple[str, ...] = ()
+    group_names: tuple[str, ...] = ()  # of group 0, 1, ..; none where every impact is its own
 
     def __len__(self) -> int:
         return self.velocity.shape[0]
@@ -57,6 +58,11 @@ class Rebounds:
         if chosen.ndim != 1:
             raise IndexError("pass a slice, a mask or an array of indices: the result is again many rebounds")
         return jax.tree.map(lambda a: a[chosen], self)
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are, those included of which an index left no impact."""
+        return len(self.group_names) or int(np.asarray(self.group).max(initial=-1)) + 1
 
     @staticmethod
     def of(
@@ -91,7 +97,8 @@ class Rebounds:
         names = tuple(channels) or tuple(f"channel {i}" for i in range(k))
         if len(names) != k:
             raise ValueError(f"channels names {len(names)} channels; pass {k}, one for each of observation")
-        return Rebounds(**flat, group=_groups(group, batch), channels=names)
+        groups, words = _groups(group, batch)
+        return Rebounds(**flat, group=groups, channels=names, group_names=words)
 
     @staticmethod
     def from_contact(
@@ -126,10 +133,8 @@ class Rebounds:
         velocity = relative_velocity(body_a, body_b, point, normal)
         axis = (1,) * (W.ndim - 2)
         units = jnp.eye(3, dtype=W.dtype).reshape(3, *axis, 3)
-        still = [
-            body._replace(velocity=0 * body.velocity, angular_velocity=0 * body.angular_velocity)
-            for body in (body_a, body_b)
-        ]
+        rest = jnp.zeros(3, W.dtype)
+        still = [body._replace(velocity=rest, angular_velocity=rest) for body in (body_a, body_b)]
         pushed = apply_impulse(still[0], still[1], point, normal, units)
         parts: list[tuple[Array, Array, Array]] = []
         names: list[str] = []
@@ -187,7 +192,7 @@ class Rebounds:
         before = floating("before", before, (J.shape[-1],))
         velocity = transform(J, before)
         units = jnp.eye(J.shape[-2], dtype=W.dtype).reshape(-1, *(1,) * (W.ndim - 2), J.shape[-2])
-        effect = jnp.moveaxis(generalized_velocity_after(M, J, jnp.zeros_like(before), units), 0, -1)
+        effect = jnp.moveaxis(generalized_velocity_after(M, J, jnp.zeros(J.shape[-1], W.dtype), units), 0, -1)
         if J.shape[-2] == 2:
             W, velocity = in_space(W, velocity)
             effect = jnp.stack([effect[..., 0], jnp.zeros_like(effect[..., 0]), effect[..., 1]], -1)
@@ -203,10 +208,10 @@ def _twist(name: str, body: Body) -> Array:
     return jnp.concatenate(jnp.broadcast_arrays(*parts), -1)
 
 
-def _groups(group: ArrayLike | None, batch: tuple[int, ...]) -> Array:
-    """Whole numbers 0, 1, .. in order of first value; without `group` every impact is its own."""
+def _groups(group: ArrayLike | None, batch: tuple[int, ...]) -> tuple[Array, tuple[str, ...]]:
+    """Whole numbers 0, 1, .. in the order of their names, and these; without `group` every impact is its own."""
     if group is None:
-        return jnp.arange(int(np.prod(batch)), dtype=jnp.int32)
+        return jnp.arange(int(np.prod(batch)), dtype=jnp.int32), ()
     values = np.asarray(group)
     if not (np.issubdtype(values.dtype, np.integer) or values.dtype.kind in "US"):
         raise TypeError(f"group has dtype {values.dtype}; pass whole numbers, or names")
@@ -214,4 +219,5 @@ def _groups(group: ArrayLike | None, batch: tuple[int, ...]) -> Array:
         values = np.broadcast_to(values, batch)
     except ValueError:
         raise ValueError(f"group has shape {values.shape}; pass one of shape {batch}, a number per impact") from None
-    return jnp.asarray(np.unique(values.ravel(), return_inverse=True)[1].reshape(-1), jnp.int32)
+    names, index = np.unique(values.ravel(), return_inverse=True)
+    return jnp.asarray(index.reshape(-1), jnp.int32), tuple(map(str, names))

@@ -11,7 +11,8 @@ Three kinds, told apart by their columns; `_after` marks what was observed:
 r is the contact point minus the centre of mass (m), v the velocity of the centre of mass (m/s), w the angular velocity
 (rad/s), I the inertia about the centre of mass (kg m^2), W the inverse inertia (1/kg). Inertia is in world axes, or in
 body axes if there are qw qx qy qz, the rotation from body to world. Optional: group (a word or number per row), and the
-one-sigma noise of each observation, noise_vx .. (an empty cell: to be estimated; no column: likewise).
+one-sigma noise of each observation, noise_vx .. (an empty cell: to be estimated; no column: likewise). An empty cell of
+an observation was not measured.
 
 What is the same for all rows may be passed as a constant instead of a column.
 """
@@ -32,6 +33,9 @@ __all__ = ["TableError", "load_rebounds"]
 PLANE, CONTACT = ("vx", "vy", "w"), ("ux", "uy", "uz")
 TENSOR = ("xx", "yy", "zz", "xy", "xz", "yz")
 QUATERNION = ("qw", "qx", "qy", "qz")
+NORMAL = ("nx", "ny", "nz")
+COLUMNS = {"mass", "inertia", "rx", "ry", "rz", *QUATERNION, *NORMAL, *(f"{a}{b}" for a in "IW" for b in TENSOR)}
+COLUMNS |= {f"{a}{c}{b}" for c in (*TWIST, *PLANE, *CONTACT) for a, b in (("", ""), ("", "_after"), ("noise_", ""))}
 UNIT = 1e-3  # by how much a quaternion or a normal may miss unit length
 
 
@@ -76,13 +80,24 @@ class _Table:
                 )
         self.constants = dict(constants)
         for name, value in self.constants.items():
-            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            noise = name.startswith("noise_")
+            if isinstance(value, bool) or not isinstance(value, int | float) or not (noise or math.isfinite(value)):
                 raise TableError(f"{path}: constant {name}={value!r} is not a number; pass a finite number")
+            if name not in COLUMNS:
+                raise TableError(f"{path}: constant {name} is not a column; pass one of {', '.join(sorted(COLUMNS))}")
+        if len(self.header) == 1 and ";" in self.header[0]:
+            raise TableError(f"{path}: cells are separated by semicolons; separate them by commas")
+        for set_ in (QUATERNION, NORMAL):
+            there = [name for name in set_ if self.has(name)]
+            if there and len(there) < len(set_):
+                raise TableError(
+                    f"{path}: column {next(n for n in set_ if n not in there)} is missing beside {there[0]}"
+                )
 
     def has(self, name: str) -> bool:
         return name in self.header or name in self.constants
 
-    def numbers(self, name: str, empty: float | None = None) -> np.ndarray:
+    def numbers(self, name: str, empty: float | None = None, infinite: bool = False) -> np.ndarray:
         """A column; an empty cell is an error unless `empty` says what it stands for."""
         if name in self.constants:
             return np.full(len(self.lines), float(self.constants[name]))
@@ -98,13 +113,14 @@ class _Table:
                 value = float(cell)
             except ValueError:
                 value = math.nan
-            if not math.isfinite(value):
+            if not math.isfinite(value) and not (infinite and value == math.inf):
                 raise TableError(f"{self.path}: row {number}, column {name}: {cell!r} is not a finite number")
             values.append(value)
         return np.array(values)
 
     def stack(self, *names: str) -> np.ndarray:
-        return np.stack([self.numbers(name) for name in names], -1)
+        """Columns side by side; what was observed may be empty, that is not measured."""
+        return np.stack([self.numbers(n, math.nan if n.endswith("_after") else None) for n in names], -1)
 
     def check(self, good: np.ndarray, column: str, sentence: str) -> None:
         """Raise with the row if a condition fails."""
@@ -117,9 +133,9 @@ class _Table:
         columns = []
         for channel in channels:
             name = f"noise_{channel}"
-            column = self.numbers(name, math.nan) if self.has(name) else np.full(len(self.lines), math.nan)
+            column = self.numbers(name, math.nan, True) if self.has(name) else np.full(len(self.lines), math.nan)
             self.check(~(column <= 0), name, "noise is not above 0; pass a standard deviation, or an empty cell")
-            columns.append(column)
+            columns.append(np.where(np.isnan(self.numbers(f"{channel}_after", math.nan)), math.inf, column))
         return np.stack(columns, -1)
 
     def group(self) -> np.ndarray | None:

@@ -76,7 +76,7 @@ def intervals(
     fit: Solved, verdicts: dict[str, Verdict], level: float, method: str, **options: Any
 ) -> dict[str, tuple[float, float]]:
     """Confidence interval of every number."""
-    if not 0 < level < 1:
+    if isinstance(level, str) or not 0 < level < 1:
         raise ValueError(f"level={level!r}; pass a number between 0 and 1, such as 0.95")
     if method not in METHODS:
         raise ValueError(f"method={method!r} is unknown; pass one of {', '.join(map(repr, METHODS))}")
@@ -87,7 +87,7 @@ def intervals(
         ends = np.maximum(fit.numbers - spread, low), np.minimum(fit.numbers + spread, high)
         for i, verdict in enumerate(verdicts.values()):
             if not verdict:  # there is no curvature to speak of: what the profile knows
-                ends[0][i], ends[1][i] = _or(verdict.low, low[i]), _or(verdict.high, high[i])
+                ends[0][i], ends[1][i] = _profile_ends(fit, i, stats.chi2.ppf(level, 1))
     elif method == "profile":
         both = [_profile_ends(fit, i, stats.chi2.ppf(level, 1)) for i in range(len(fit.names))]
         ends = np.array([a for a, _ in both]), np.array([b for _, b in both])
@@ -103,7 +103,9 @@ def profile(fit: Solved, name: str, values: np.ndarray | None = None) -> Profile
         raise ValueError(f"name={name!r} was not fitted; pass one of {', '.join(map(repr, fit.names))}")
     i = fit.names.index(name)
     if values is not None:
-        values = np.asarray(values, float)
+        values, (low, high) = np.atleast_1d(np.asarray(values, float)), (b[i] for b in fit.material.bounds())
+        if not len(values) or not ((values >= low) & (values <= high)).all():
+            raise ValueError(f"values of {name} must be from {low:g} to {high:g}; pass at least one, none outside")
         return Profile(values, _held(fit, np.full(len(values), i), values).cost - fit.cost)
     below, above = (_side(fit, i, sign, CURVE) for sign in (-1, 1))
     values = np.concatenate([below.values[::-1], [fit.numbers[i]], above.values])
@@ -114,19 +116,29 @@ def bootstrap(fit: Solved, resamples: int = MANY, seed: int = 0, progress: Progr
     """Numbers (resamples, p) of fits to groups drawn with replacement, each from the estimate."""
     if isinstance(resamples, bool) or not isinstance(resamples, int) or resamples < 2:
         raise ValueError(f"resamples={resamples!r}; pass a whole number of at least 2")
-    group = np.asarray(fit.problem.rebounds.group)
-    groups = int(group.max()) + 1
-    if groups < 2:
-        raise ValueError("all rebounds are of one group; a bootstrap draws groups, pass rebounds with several")
-    rng = np.random.default_rng(seed)
-    counts = rng.multinomial(groups, np.full(groups, 1 / groups), resamples)
+    counts = _draws(fit, resamples, np.random.default_rng(seed))
     start, rows, chunk = _free(fit), [], 8
     for first in progress(range(0, resamples, chunk)):
-        weights = counts[first : first + chunk][:, group].astype(float)
+        weights = counts[first : first + chunk].astype(float)
         starts = np.tile(start, (len(weights), 1))
         found = minimise(fit.choice, fit.material, fit.problem, starts, weights=weights)
         rows.append(_natural(fit.material, found.free))
     return np.concatenate(rows)
+
+
+def _draws(fit: Solved, resamples: int, rng: np.random.Generator) -> np.ndarray:
+    """How often each impact is drawn, (resamples, n): with its group, or where groups have own numbers within it."""
+    group = np.unique(np.asarray(fit.problem.rebounds.group), return_inverse=True)[1]
+    groups = int(group.max()) + 1
+    if fit.material.groups is not None:
+        counts = np.zeros((resamples, len(group)), int)
+        for g in range(groups):
+            rows = np.flatnonzero(group == g)
+            counts[:, rows] = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows)), resamples)
+        return counts
+    if groups < 2:
+        raise ValueError("all rebounds are of one group; a bootstrap draws groups, pass rebounds with several")
+    return rng.multinomial(groups, np.full(groups, 1 / groups), resamples)[:, group]
 
 
 def verdicts(fit: Solved) -> dict[str, Verdict]:
@@ -148,10 +160,12 @@ def _verdict(fit: Solved, i: int, fall: np.ndarray) -> Verdict:
         return _alone(fit, i, Verdict(True, "the data bound it on both sides"))
     a, b = _profile_ends(fit, i, stats.chi2.ppf(0.90, 1))  # one-sided 95 %
     stuck, idle = _stuck(fit), _idle(fit, i)
-    if name.startswith("friction") and stuck >= idle:
+    if name.startswith("friction") and stuck >= max(idle, 1):
         why = f"{_share(stuck, n)} stick"
     else:
         why = f"{_share(idle, n)} do not depend on {name}" if idle else f"the impacts hardly depend on {name}"
+    if open_low and open_high and (a > low or b < high):
+        return Verdict(False, f"too few or too noisy data: only to 90 % between {a:.2g} and {b:.2g}", a, b)
     if open_low and open_high:
         return Verdict(False, f"{why}: any value of {name} explains the data", a, b)
     if not unlimited and b - a <= NARROW * (high - low):
@@ -175,7 +189,7 @@ def _alone(fit: Solved, i: int, otherwise: Verdict) -> Verdict:
 
 
 def _share(some: int, n: int) -> str:
-    return f"all {n} impacts" if some == n else f"{some} of {n} impacts"
+    return f"all {n} impacts" if some == n > 1 else f"{some} of {n} impacts"
 
 
 def _stuck(fit: Solved) -> int:
@@ -255,10 +269,6 @@ def _held(fit: Solved, index: np.ndarray, values: np.ndarray) -> Found:
     held[rows, index] = True
     free = np.stack([np.asarray(fit.material.free(jnp.asarray(row))) for row in natural])
     return minimise(fit.choice, fit.material, fit.problem, free, held)
-
-
-def _or(value: float, otherwise: float) -> float:
-    return otherwise if np.isnan(value) else value
 
 
 def _free(fit: Solved) -> np.ndarray:
