@@ -1,4 +1,5 @@
-"""The command line: `jimpact solve` and `trace` a scene, `audit`, `fit` and `compare` measured rebounds.
+"""The command line: `jimpact solve` and `trace` a scene, `audit`, `fit` and `compare` measured rebounds,
+`reproduce` the papers.
 
 Tables go to the terminal, or JSON to standard output with --json. Exit code 0 on success, 1 when an impact
 could not be finished, 2 with one sentence on standard error when the input cannot be used.
@@ -6,7 +7,6 @@ could not be finished, 2 with one sentence on standard error when the input cann
 
 import argparse
 import json
-import math
 import os
 import sys
 from collections import Counter
@@ -21,12 +21,15 @@ from rich.console import Console
 
 from jimpact import __version__
 from jimpact.cli_fit import add_commands
+from jimpact.cli_reproduce import add_command as add_reproduce
+from jimpact.config import ConfigError
 from jimpact.contact import apply_impulse
 from jimpact.diagnostics import event_sequence
 from jimpact.identify.table import TableError
 from jimpact.impact import solve
 from jimpact.laws import LAWS
-from jimpact.scene import BatchScene, BodiesScene, Input, Scene, SceneError, load
+from jimpact.page import plain, write_files
+from jimpact.scene import BatchScene, BodiesScene, Input, Scene, load
 from jimpact.state import Impact, ImpactError, Outcome, require
 from jimpact.tables import console, table
 
@@ -65,10 +68,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     jax.config.update("jax_enable_x64", not args.float32)
     try:
         return args.run(args)
-    except (SceneError, TableError) as error:
+    except (ConfigError, TableError) as error:
         return _fail(2, str(error))
     except (ValueError, TypeError) as error:
-        if args.command in ("solve", "trace"):
+        if args.command in ("solve", "trace", "reproduce"):
             raise
         return _fail(2, f"{args.data or 'the embedded example'}: {error}")
     except ImpactError as error:
@@ -93,7 +96,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Set JAX_COMPILATION_CACHE_DIR to a directory to keep compiled programs between runs.",
     )
     parser.add_argument("--version", action="version", version=f"jimpact {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="solve | trace | audit | fit | compare")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     one = commands.add_parser("solve", help="solve the impacts of a scene")
     one.add_argument("--out", type=Path, metavar="DIR", help="write DIR/result.json")
     one.set_defaults(run=_solve)
@@ -106,6 +109,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--json", action="store_true", help="print JSON instead of tables")
         command.add_argument("--float32", action="store_true", help="single precision (default: double)")
     add_commands(commands)
+    add_reproduce(commands)
     return parser
 
 
@@ -126,7 +130,7 @@ def _solved(args: argparse.Namespace) -> tuple[Scene, Input, Impact]:
     if len(invalid):
         which = f"impact {invalid[0]} (and {len(invalid) - 1} more)" if impact.outcome.ndim else "the impact"
         reason = "is not usable: a number too large, or an inverse inertia that is not positive definite"
-        raise SceneError(f"{args.scene}: {which} {reason}")
+        raise ConfigError(f"{args.scene}: {which} {reason}")
     return scene, given, impact
 
 
@@ -134,7 +138,7 @@ def _solve(args: argparse.Namespace) -> int:
     scene, given, impact = _solved(args)
     result = _result(scene, given, impact)
     if args.out is not None:
-        _write(args.out, json.dumps(result, allow_nan=False))
+        write_files(args.out, {"result.json": json.dumps(result, allow_nan=False) + "\n"})
     if args.json:
         print(json.dumps(result, indent=None if impact.outcome.ndim else 2, allow_nan=False))
     else:
@@ -163,16 +167,16 @@ def _result(scene: Scene, given: Input, impact: Impact) -> dict[str, Any]:
         "velocity": impact.velocity,
         "impulse": impact.impulse,
     }
-    lanes = {name: _plain(value) for name, value in fields.items()}
+    lanes = {name: plain(value) for name, value in fields.items()}
     lanes |= {"outcome": names if batch else names[0]}
     lanes |= {"event_sequence": list(map(str, sequence)) if batch else sequence}
-    lanes |= {name: _plain(value) for name, value in impact.info._asdict().items()}
+    lanes |= {name: plain(value) for name, value in impact.info._asdict().items()}
     result |= {"impacts": lanes} if batch else lanes
     if isinstance(scene, BodiesScene):
         pair = scene.pair()
         after = apply_impulse(*pair, jnp.asarray(impact.impulse))
         for name, body in zip(("body_a", "body_b"), after, strict=True):
-            result[name] = {key: _plain(getattr(body, key)) for key in ("velocity", "angular_velocity")}
+            result[name] = {key: plain(getattr(body, key)) for key in ("velocity", "angular_velocity")}
     return result
 
 
@@ -190,29 +194,7 @@ def _quantiles(given: Input, impact: Impact) -> dict[str, Any]:
     }
     none = np.full(len(QUANTILES), np.nan)
     rows = {name: np.quantile(a[there], QUANTILES) if there.any() else none for name, a in columns.items()}
-    return {"levels": list(QUANTILES), **{name: _plain(row) for name, row in rows.items()}}
-
-
-def _plain(value: Any) -> Any:
-    """Lists and numbers for JSON, None for what is not finite."""
-
-    def clean(x: Any) -> Any:
-        if isinstance(x, list):
-            return [clean(y) for y in x]
-        return None if isinstance(x, float) and not math.isfinite(x) else x
-
-    return clean(np.asarray(value).tolist())
-
-
-def _write(folder: Path, text: str) -> None:
-    """Write folder/result.json whole or not at all."""
-    folder.mkdir(parents=True, exist_ok=True)
-    part = folder / f".result-{os.getpid()}.json"
-    try:
-        part.write_text(text + "\n", encoding="utf-8")
-        part.replace(folder / "result.json")
-    finally:
-        part.unlink(missing_ok=True)
+    return {"levels": list(QUANTILES), **{name: plain(row) for name, row in rows.items()}}
 
 
 def _show_one(screen: Console, source: str, result: dict[str, Any]) -> None:
@@ -257,14 +239,14 @@ def _trace(args: argparse.Namespace) -> int:
     if not 2 <= args.samples <= 1_000_000:
         return _fail(2, f"--samples {args.samples}: pass a whole number from 2 to 1000000")
     if isinstance(load(args.scene), BatchScene):
-        raise SceneError(f"{args.scene}: batch: trace follows one impact; pass a scene with [contact]")
+        raise ConfigError(f"{args.scene}: batch: trace follows one impact; pass a scene with [contact]")
     if LAWS[load(args.scene).options.law].rule is None:
         followed = ", ".join(name for name, law in LAWS.items() if law.rule)
-        raise SceneError(f"{args.scene}: options.law: trace follows the slip; pass one of {followed}")
+        raise ConfigError(f"{args.scene}: options.law: trace follows the slip; pass one of {followed}")
     scene, given, impact = _solved(args)
     require(impact)
     if impact.outcome == Outcome.SEPARATING:
-        raise SceneError(f"{args.scene}: nothing to trace, the bodies do not approach")
+        raise ConfigError(f"{args.scene}: nothing to trace, the bodies do not approach")
     from jimpact import plot  # matplotlib takes a second to load
 
     options = {"law": scene.options.law, "accuracy": scene.options.accuracy, "samples": args.samples}
@@ -275,7 +257,7 @@ def _trace(args: argparse.Namespace) -> int:
             plot.save(plot.single_impact(*given[:4], title=scene.name, **options), args.plot)
     if args.json:
         record = {"jimpact": __version__, "name": scene.name, **scene.options.model_dump()}
-        record |= {name: _plain(value) for name, value in track._asdict().items() if name != "events"}
+        record |= {name: plain(value) for name, value in track._asdict().items() if name != "events"}
         record |= {"events": [{"event": letter, "normal_impulse": p} for letter, p in track.events]}
         print(json.dumps(record, allow_nan=False))
         return 0

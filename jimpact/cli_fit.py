@@ -17,6 +17,7 @@ from jimpact.identify.material import COEFFICIENTS, Material, constant, per_grou
 from jimpact.identify.rebounds import Rebounds
 from jimpact.identify.uncertainty import Progress
 from jimpact.laws import LAWS
+from jimpact.page import to_json, write_files
 from jimpact.tables import console, table
 
 __all__ = ["add_commands"]
@@ -87,9 +88,9 @@ def _audit(args: argparse.Namespace) -> int:
     found = audit(rebounds)
     from jimpact import report
 
-    text = report.to_json({"source": source} | report.audit_record(found))
+    text = to_json({"source": source} | report.audit_record(found))
     if args.out is not None:
-        report.write_files(args.out, {"audit.json": text})
+        write_files(args.out, {"audit.json": text})
     if args.json:
         print(text, end="")
     else:
@@ -122,7 +123,7 @@ def _fit(args: argparse.Namespace) -> int:
         intervals["bootstrap"] = found.interval(0.95, "bootstrap", **options)
     from jimpact import report
 
-    text = report.to_json(report.fit_record(found, checks, intervals, source))
+    text = to_json(report.fit_record(found, checks, intervals, source))
     if args.json:
         print(text, end="")
     else:
@@ -131,7 +132,7 @@ def _fit(args: argparse.Namespace) -> int:
     if args.out is not None:
         with Console(stderr=True).status("drawing the report"):
             page = report.fit_page(found, checks, intervals, source)
-        paths = report.write_files(args.out, {"fit.json": text, "report.html": page})
+        paths = write_files(args.out, {"fit.json": text, "report.html": page})
         if not args.json:
             screen.print(f"wrote {' and '.join(map(str, paths))}", soft_wrap=True)
     return 0
@@ -158,7 +159,7 @@ def _compare(args: argparse.Namespace) -> int:
     found = compare_laws(rebounds, laws, **options, progress=_progress("fitting laws"))
     from jimpact import report
 
-    text = report.to_json(report.comparison_record(found, source))
+    text = to_json(report.comparison_record(found, source))
     if args.json:
         print(text, end="")
     else:
@@ -173,7 +174,7 @@ def _compare(args: argparse.Namespace) -> int:
         )
     if args.out is not None:
         page = report.comparison_page(found, audit(rebounds), source)
-        report.write_files(args.out, {"compare.json": text, "compare.html": page})
+        write_files(args.out, {"compare.json": text, "compare.html": page})
     return 0
 
 

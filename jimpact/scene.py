@@ -11,39 +11,41 @@ Three forms, told apart by their tables:
 Each may have `name` and [options]. A file holds numbers and words only; nothing in it is executed.
 """
 
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import jax.numpy as jnp
 import numpy as np
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Discriminator,
-    Field,
-    Tag,
-    ValidationError,
-    model_validator,
-)
+from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
+from jimpact.config import (
+    AngleRange,
+    FrictionRange,
+    Inertia,
+    Matrix,
+    Name,
+    Normal,
+    NotNegative,
+    Positive,
+    PositiveRange,
+    Range,
+    Share,
+    ShareRange,
+    Table,
+    Vector,
+    check,
+    read_text,
+    tables,
+)
 from jimpact.contact import Body, immovable, relative_velocity
 from jimpact.inertia import inverse_inertia
 from jimpact.laws import LAWS
 from jimpact.types import Array
 
-__all__ = ["BatchScene", "BodiesScene", "ContactScene", "Input", "Scene", "SceneError", "load", "parse"]
+__all__ = ["BatchScene", "BodiesScene", "ContactScene", "Input", "Scene", "load", "parse"]
 
-ASYMMETRY = 1e-4  # of the largest entry: more than rounded print, less than a mistake
 MOST = 10_000_000  # impacts in a batch: about 1 GB of input
 GYRATION = {"solid sphere": 2 / 5, "hollow sphere": 2 / 3}  # moment of inertia / (mass x radius^2)
-TAGS = ("moving", "fixed")  # pydantic's names of the two kinds of body, no part of the file
-
-
-class SceneError(ValueError):
-    """A scene that cannot be used; the message is one sentence that names the file and the field."""
 
 
 class Input(NamedTuple):
@@ -56,84 +58,10 @@ class Input(NamedTuple):
     static_friction: np.ndarray | None = None
 
 
-def _three(value: Any) -> Any:
-    if not isinstance(value, list | tuple) or len(value) != 3 or any(isinstance(x, list | tuple) for x in value):
-        raise ValueError("pass a list of 3 numbers")
-    return tuple(value)
-
-
-def _rows(value: Any) -> Any:
-    rows = value if isinstance(value, list | tuple) else ()
-    if len(rows) != 3 or not all(isinstance(row, list | tuple) and len(row) == 3 for row in rows):
-        raise ValueError("pass a 3 x 3 matrix, as a list of 3 rows of 3 numbers")
-    return tuple(tuple(row) for row in rows)
-
-
-def _principal(value: Any) -> Any:
-    """Three principal moments stand for a diagonal matrix."""
-    if isinstance(value, list) and len(value) == 3 and not any(isinstance(x, list) for x in value):
-        return tuple(tuple(x if i == j else 0.0 for j in range(3)) for i, x in enumerate(value))
-    return _rows(value)
-
-
-def _definite(value: tuple) -> tuple:
-    m = np.asarray(value)
-    if np.abs(m - m.T).max() > ASYMMETRY * np.abs(m).max() or np.linalg.eigvalsh(0.5 * (m + m.T)).min() <= 0:
-        raise ValueError("the matrix must be symmetric and positive definite")
-    return value
-
-
-def _range(value: Any) -> Any:
-    if not isinstance(value, list | tuple) or len(value) != 2:
-        raise ValueError("pass a range, [lowest, highest]")
-    return tuple(value)
-
-
-def _rising(value: tuple[float, float]) -> tuple[float, float]:
-    if value[0] > value[1]:
-        raise ValueError("the range [lowest, highest] runs the wrong way")
-    return value
-
-
 def _law(value: str) -> str:
     if value not in LAWS:
         raise ValueError(f"unknown law; pass one of {', '.join(LAWS)}")
     return value
-
-
-def _direction(value: tuple) -> tuple:
-    if not any(value):
-        raise ValueError("the normal must not be zero")
-    return value
-
-
-def _printable(value: str) -> str:
-    if not value.isprintable():
-        raise ValueError("use printable characters only")
-    return value
-
-
-Name = Annotated[str, AfterValidator(_printable)]
-Triple = tuple[float, float, float]
-Vector = Annotated[Triple, BeforeValidator(_three)]
-Normal = Annotated[Triple, BeforeValidator(_three), AfterValidator(_direction)]
-Matrix = Annotated[tuple[Triple, Triple, Triple], BeforeValidator(_rows), AfterValidator(_definite)]
-Inertia = Annotated[tuple[Triple, Triple, Triple], BeforeValidator(_principal), AfterValidator(_definite)]
-Positive = Annotated[float, Field(gt=0)]
-NotNegative = Annotated[float, Field(ge=0)]
-Share = Annotated[float, Field(ge=0, le=1)]
-Angle = Annotated[float, Field(ge=0, lt=90)]
-Range = Annotated[tuple[float, float], BeforeValidator(_range), AfterValidator(_rising)]
-PositiveRange = Annotated[tuple[Positive, Positive], BeforeValidator(_range), AfterValidator(_rising)]
-FrictionRange = Annotated[tuple[NotNegative, NotNegative], BeforeValidator(_range), AfterValidator(_rising)]
-ShareRange = Annotated[tuple[Share, Share], BeforeValidator(_range), AfterValidator(_rising)]
-AngleRange = Annotated[tuple[Angle, Angle], BeforeValidator(_range), AfterValidator(_rising)]
-
-
-class Table(BaseModel):
-    """No unknown keys, no text for a number, no nan or infinity."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Options(Table):
@@ -298,43 +226,16 @@ Scene = ContactScene | BodiesScene | BatchScene
 
 
 def load(path: str | Path) -> Scene:
-    """Read a scene from a TOML file, or raise SceneError with one sentence."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "not a text file in UTF-8"
-        raise SceneError(_sentence(f"{path}: cannot be read: {reason}")) from error
-    return parse(text, str(path))
+    """Read a scene from a TOML file, or raise ConfigError with one sentence."""
+    return _scene(read_text(path), str(path))
 
 
 def parse(text: str, source: str = "scene") -> Scene:
     """Read a scene from TOML text; `source` names it in errors."""
-    try:
-        data = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise SceneError(_sentence(f"{source}: not valid TOML: {error}")) from error
+    return _scene(tables(text, source), source)
+
+
+def _scene(data: dict[str, Any], source: str) -> Scene:
     bodies = "body_a" in data or "body_b" in data
-    form = BatchScene if "batch" in data else BodiesScene if bodies else ContactScene
-    try:
-        return form.model_validate(data)
-    except ValidationError as error:
-        raise SceneError(_sentence(f"{source}: {_explained(error)}")) from error
-
-
-def _explained(error: ValidationError) -> str:
-    """The first mistake, as `field: what is wrong`."""
-    mistakes = error.errors(include_url=False)
-    first = mistakes[0]
-    field = ""
-    for part in first["loc"]:
-        if part not in TAGS:
-            field += f"[{part}]" if isinstance(part, int) else f".{part}" if field else str(part)
-    plain = {"extra_forbidden": "unknown key", "missing": "missing"}
-    message = plain.get(first["type"], first["msg"].removeprefix("Value error, "))
-    more = f" (and {len(mistakes) - 1} more)" if len(mistakes) > 1 else ""
-    return f"{field}: {message}{more}"
-
-
-def _sentence(text: str) -> str:
-    """One printable line, whatever the file said."""
-    return "".join(c if c.isprintable() else " " for c in text)
+    form: type[Scene] = BatchScene if "batch" in data else BodiesScene if bodies else ContactScene
+    return check(data, form, source)

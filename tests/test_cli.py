@@ -14,7 +14,8 @@ import pytest  # noqa: E402
 
 from jimpact import __version__  # noqa: E402
 from jimpact.cli import main  # noqa: E402
-from jimpact.scene import SceneError, load, parse  # noqa: E402
+from jimpact.config import ConfigError  # noqa: E402
+from jimpact.scene import load, parse  # noqa: E402
 
 CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 PRINTED = 1e-8  # the published impulse has eight decimals
@@ -138,7 +139,7 @@ def test_file_that_cannot_be_read_is_named(capsys, tmp_path, name):
 
 def test_bytes_that_are_not_text_are_refused(tmp_path):
     (tmp_path / "a.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(SceneError, match="UTF-8"):
+    with pytest.raises(ConfigError, match="UTF-8"):
         load(tmp_path / "a.toml")
 
 

@@ -23,7 +23,7 @@ RANKS = (
     "impact",
     "bodies planar trace diagnostics sequence mechanism",
     "simulate identify",
-    "plot plot_space plot_fit report scene tables cli_fit cli interop __main__",
+    "plot plot_space plot_fit page report config scene tables reproduce cli_fit cli_reproduce cli interop __main__",
 )
 RANK = {name: rank for rank, names in enumerate(RANKS) for name in names.split()}
 

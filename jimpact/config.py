@@ -1,0 +1,192 @@
+"""TOML files checked field by field: what a configuration may say, and one sentence where it says something else.
+
+A configuration is a `Table` of typed fields. A file holds numbers and words only; nothing in it is executed.
+"""
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import numpy as np
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+__all__ = [
+    "Angle",
+    "AngleRange",
+    "ConfigError",
+    "FrictionRange",
+    "Inertia",
+    "Matrix",
+    "Name",
+    "Normal",
+    "NotNegative",
+    "Positive",
+    "PositiveRange",
+    "Range",
+    "Share",
+    "ShareRange",
+    "Table",
+    "Vector",
+    "check",
+    "read",
+    "read_text",
+    "tables",
+]
+
+ASYMMETRY = 1e-4  # of the largest entry: more than rounded print, less than a mistake
+TAGS = ("moving", "fixed")  # pydantic's names of the two kinds of body, no part of the file
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be used; the message is one sentence that names the file and the field."""
+
+
+def _three(value: Any) -> Any:
+    if not isinstance(value, list | tuple) or len(value) != 3 or any(isinstance(x, list | tuple) for x in value):
+        raise ValueError("pass a list of 3 numbers")
+    return tuple(value)
+
+
+def _rows(value: Any) -> Any:
+    rows = value if isinstance(value, list | tuple) else ()
+    if len(rows) != 3 or not all(isinstance(row, list | tuple) and len(row) == 3 for row in rows):
+        raise ValueError("pass a 3 x 3 matrix, as a list of 3 rows of 3 numbers")
+    return tuple(tuple(row) for row in rows)
+
+
+def _principal(value: Any) -> Any:
+    """Three principal moments stand for a diagonal matrix."""
+    if isinstance(value, list) and len(value) == 3 and not any(isinstance(x, list) for x in value):
+        return tuple(tuple(x if i == j else 0.0 for j in range(3)) for i, x in enumerate(value))
+    return _rows(value)
+
+
+def _definite(value: tuple) -> tuple:
+    m = np.asarray(value)
+    if np.abs(m - m.T).max() > ASYMMETRY * np.abs(m).max() or np.linalg.eigvalsh(0.5 * (m + m.T)).min() <= 0:
+        raise ValueError("the matrix must be symmetric and positive definite")
+    return value
+
+
+def _range(value: Any) -> Any:
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise ValueError("pass a range, [lowest, highest]")
+    return tuple(value)
+
+
+def _rising(value: tuple[float, float]) -> tuple[float, float]:
+    if value[0] > value[1]:
+        raise ValueError("the range [lowest, highest] runs the wrong way")
+    return value
+
+
+def _direction(value: tuple) -> tuple:
+    if not any(value):
+        raise ValueError("the normal must not be zero")
+    return value
+
+
+def _printable(value: str) -> str:
+    if not value.isprintable():
+        raise ValueError("use printable characters only")
+    return value
+
+
+Name = Annotated[str, AfterValidator(_printable)]
+Triple = tuple[float, float, float]
+Vector = Annotated[Triple, BeforeValidator(_three)]
+Normal = Annotated[Triple, BeforeValidator(_three), AfterValidator(_direction)]
+Matrix = Annotated[tuple[Triple, Triple, Triple], BeforeValidator(_rows), AfterValidator(_definite)]
+Inertia = Annotated[tuple[Triple, Triple, Triple], BeforeValidator(_principal), AfterValidator(_definite)]
+Positive = Annotated[float, Field(gt=0)]
+NotNegative = Annotated[float, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Angle = Annotated[float, Field(ge=0, lt=90)]
+Range = Annotated[tuple[float, float], BeforeValidator(_range), AfterValidator(_rising)]
+PositiveRange = Annotated[tuple[Positive, Positive], BeforeValidator(_range), AfterValidator(_rising)]
+FrictionRange = Annotated[tuple[NotNegative, NotNegative], BeforeValidator(_range), AfterValidator(_rising)]
+ShareRange = Annotated[tuple[Share, Share], BeforeValidator(_range), AfterValidator(_rising)]
+AngleRange = Annotated[tuple[Angle, Angle], BeforeValidator(_range), AfterValidator(_rising)]
+
+
+class Table(BaseModel):
+    """No unknown keys, no text for a number, no nan or infinity."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+Form = TypeVar("Form", bound=Table)
+
+
+def read(path: str | Path, form: type[Form]) -> Form:
+    """Read a TOML file of a given form, or raise ConfigError with one sentence."""
+    return check(read_text(path), form, str(path))
+
+
+def read_text(path: str | Path) -> dict[str, Any]:
+    """The tables of a TOML file, not yet checked."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a text file in UTF-8"
+        raise ConfigError(_sentence(f"{path}: cannot be read: {reason}")) from error
+    return tables(text, str(path))
+
+
+def tables(text: str, source: str) -> dict[str, Any]:
+    """The tables of a TOML text, not yet checked."""
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(_sentence(f"{source}: not valid TOML: {error}")) from error
+
+
+def check(data: dict[str, Any], form: type[Form], source: str) -> Form:
+    """Tables as a given form; `source` names them in errors."""
+    try:
+        return form.model_validate(data)
+    except ValidationError as error:
+        raise ConfigError(_sentence(f"{source}: {_explained(error, form)}")) from error
+
+
+def _explained(error: ValidationError, form: type[BaseModel]) -> str:
+    """The first mistake, as `field: what is wrong`."""
+    mistakes = error.errors(include_url=False)
+    first = mistakes[0]
+    field = ""
+    for part in first["loc"]:
+        if part not in TAGS:
+            field += f"[{part}]" if isinstance(part, int) else f".{part}" if field else str(part)
+    if first["type"] == "extra_forbidden":
+        message = f"unknown key; allowed: {', '.join(_keys(form, first['loc'][:-1]))}"
+    else:
+        message = "missing" if first["type"] == "missing" else first["msg"].removeprefix("Value error, ")
+    more = f" (and {len(mistakes) - 1} more)" if len(mistakes) > 1 else ""
+    return f"{field}: {message}{more}"
+
+
+def _keys(form: Any, place: tuple[int | str, ...]) -> list[str]:
+    """The keys that the table at a place may have."""
+    kinds = [form]
+    for part in place:
+        if isinstance(part, str) and part not in TAGS:
+            kinds = [inner for kind in kinds if part in kind.model_fields for inner in _forms(kind, part)]
+    if place and place[-1] in TAGS:
+        kinds = [kind for kind in kinds if kind.__name__.lower() == place[-1]]
+    return [key for kind in kinds for key in kind.model_fields]
+
+
+def _forms(kind: type[BaseModel], field: str) -> list[type[BaseModel]]:
+    """The tables that a field may hold, also inside lists, unions and annotations."""
+
+    def inside(annotation: Any) -> list[type[BaseModel]]:
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            return [annotation]
+        return [found for part in getattr(annotation, "__args__", ()) for found in inside(part)]
+
+    return inside(kind.model_fields[field].annotation)
+
+
+def _sentence(text: str) -> str:
+    """One printable line, whatever the file said."""
+    return "".join(c if c.isprintable() else " " for c in text)

@@ -1,0 +1,101 @@
+"""Maps and crowds of impacts: one batched call, in chunks of one size so that a law is compiled once for all maps."""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jimpact.impact import solve
+from jimpact.rays import invariant_directions
+from jimpact.state import Impact
+from jimpact.trace import Path, trace
+
+__all__ = ["CHUNK", "Progress", "directions_many", "silent", "solve_many", "trace_many"]
+
+CHUNK = 2048  # impacts
+TRACED = 64  # paths
+CORES = {"inverse_inertia": 2, "velocity": 1}
+
+Progress = Callable[[Iterable[Any], str], Iterable[Any]]
+
+_solve = jax.jit(solve, static_argnames=("law", "rule", "accuracy", "line_tolerance"))
+_trace = jax.jit(trace, static_argnames=("law", "accuracy", "samples", "line_tolerance"))
+_directions = jax.jit(invariant_directions)
+
+
+def silent(steps: Iterable[Any], label: str) -> Iterable[Any]:
+    """No progress bar."""
+    return steps
+
+
+def solve_many(
+    inverse_inertia: Any,
+    velocity: Any,
+    friction: Any,
+    restitution: Any,
+    *,
+    law: str = "stronge",
+    progress: Progress = silent,
+    static_friction: Any = None,
+    tangential_restitution: Any = None,
+    mixing: Any = None,
+    **options: Any,
+) -> Impact:
+    """`solve` on a batch of any shape and size, as NumPy arrays; `options` are rule, accuracy and line_tolerance."""
+    arrays = {
+        "inverse_inertia": inverse_inertia,
+        "velocity": velocity,
+        "friction": friction,
+        "restitution": restitution,
+        "static_friction": static_friction,
+        "tangential_restitution": tangential_restitution,
+        "mixing": mixing,
+    }
+    return _chunked(partial(_solve, law=law, **options), arrays, CHUNK, lambda steps: progress(steps, law))
+
+
+def trace_many(
+    inverse_inertia: Any, velocity: Any, friction: Any, restitution: Any, *, static_friction: Any = None, **options: Any
+) -> Path:
+    """`trace` of a batch of any shape and size, as NumPy arrays; `options` as those of `trace`."""
+    arrays = {
+        "inverse_inertia": inverse_inertia,
+        "velocity": velocity,
+        "friction": friction,
+        "restitution": restitution,
+        "static_friction": static_friction,
+    }
+    return _chunked(partial(_trace, **options), arrays, TRACED, iter)
+
+
+def directions_many(inverse_inertia: Any, friction: Any) -> tuple[np.ndarray, np.ndarray]:
+    """`invariant_directions` of a batch of any shape and size, as NumPy arrays."""
+    return _chunked(_directions, {"inverse_inertia": inverse_inertia, "friction": friction}, CHUNK, iter)
+
+
+def _chunked(
+    function: Callable[..., Any], arrays: dict[str, Any], size: int, steps: Callable[[Iterable[int]], Iterable[int]]
+) -> Any:
+    """Call a batched function on chunks of one size; the last one is filled up with copies of the last impact."""
+    given = {name: np.asarray(a, float) for name, a in arrays.items() if a is not None}
+    lead = {name: a.shape[: a.ndim - CORES.get(name, 0)] for name, a in given.items()}
+    shape = np.broadcast_shapes(*lead.values())
+    flat = {
+        name: np.broadcast_to(a, shape + a.shape[len(lead[name]) :]).reshape(-1, *a.shape[len(lead[name]) :])
+        for name, a in given.items()
+    }
+    count = int(np.prod(shape))
+    pieces = [jax.tree.map(np.asarray, function(**part)) for part in _parts(flat, count, size, steps)]
+    joined = jax.tree.map(lambda *leaves: np.concatenate(leaves)[:count], *pieces)
+    return jax.tree.map(lambda leaf: leaf.reshape(*shape, *leaf.shape[1:]), joined)
+
+
+def _parts(
+    flat: dict[str, np.ndarray], count: int, size: int, steps: Callable[[Iterable[int]], Iterable[int]]
+) -> Iterator[dict[str, jax.Array]]:
+    for start in steps(range(0, count, size)):
+        rows = np.minimum(np.arange(start, start + size), count - 1)
+        yield {name: jnp.asarray(a[rows]) for name, a in flat.items()}

@@ -1,0 +1,128 @@
+"""What a paper says beside what was computed: one `Finding` per number, table, figure or claim.
+
+| verdict    | meaning                                                                                   |
+|------------|-------------------------------------------------------------------------------------------|
+| agrees     | the paper is right: to its last printed digit, or in the words of its claim               |
+| convention | the same answer under another reading, tolerance or definition, which `why` names         |
+| misprint   | the paper prints something else; `why` gives the evidence                                 |
+| differs    | the paper prints something else and no misprint explains it; `why` says what is known     |
+| unchecked  | the text gives nothing to compare with, such as a figure without numbers                  |
+| new        | the paper does not say it                                                                 |
+"""
+
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from jimpact.page import number as shown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["VERDICTS", "Finding", "Grid", "Picture", "Result", "claim", "digits_of", "new", "number", "unchecked"]
+
+VERDICTS = ("agrees", "convention", "misprint", "differs", "unchecked", "new")
+EXPLAINED = ("convention", "misprint", "differs")
+MOST_DIGITS = 16.0
+
+Printed = str | Sequence[Any]  # decimals as printed, "0.3157", in nested lists
+
+
+class Finding(NamedTuple):
+    """One row of the table of agreement."""
+
+    id: str
+    where: str  # section, equation, table or figure of the paper
+    what: str
+    printed: str
+    computed: str
+    verdict: str
+    digits: float | None = None  # that agree, of the largest number printed
+    why: str = ""
+
+
+class Picture(NamedTuple):
+    """A figure, saved as <name>.png."""
+
+    name: str
+    figure: "Figure"
+    caption: str
+
+
+class Grid(NamedTuple):
+    """A table of numbers and words."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+
+class Result(NamedTuple):
+    """What a part of a reproduction gives."""
+
+    findings: Sequence[Finding]
+    pictures: Sequence[Picture] = ()
+    grids: Sequence[Grid] = ()
+
+
+def number(
+    id: str, where: str, what: str, printed: Printed, computed: Any, why: str = "", verdict: str = ""
+) -> Finding:
+    """A number, or an array of them, against its print; it agrees to one unit of each last printed digit.
+
+    What does not agree needs a `verdict` (convention, misprint or differs) and the reason.
+    """
+    words, values = _flat(printed), np.asarray(computed, float).ravel()
+    if len(words) != len(values):
+        raise ValueError(f"{id}: {len(words)} numbers printed, {len(values)} computed")
+    units = np.array([float(Decimal(1).scaleb(int(Decimal(word).as_tuple().exponent))) for word in words])
+    said = np.array([float(word) for word in words])
+    agrees = bool((np.abs(values - said) <= units * (1 + 1e-9)).all())
+    if verdict or not agrees:
+        _explained(id, verdict, why)
+    text = _numbers([f"{x:.7g}" for x in values])
+    return Finding(id, where, what, _numbers(words), text, verdict or "agrees", digits_of(said, values), why)
+
+
+def claim(
+    id: str, where: str, what: str, printed: str, computed: Any, holds: bool, why: str = "", verdict: str = ""
+) -> Finding:
+    """A statement in words; if it does not hold, `verdict` (convention, misprint or differs) and the reason."""
+    if verdict or not holds:
+        _explained(id, verdict, why)
+    return Finding(id, where, what, printed, shown(computed), verdict or "agrees", None, why)
+
+
+def unchecked(id: str, where: str, what: str, computed: Any, why: str) -> Finding:
+    """Something recomputed to which the text gives no number; `why` says what there is, such as a plot only."""
+    return Finding(id, where, what, "", shown(computed), "unchecked", None, why)
+
+
+def new(id: str, where: str, what: str, computed: Any, why: str = "") -> Finding:
+    """Something that the paper does not say."""
+    return Finding(id, where, what, "", shown(computed), "new", None, why)
+
+
+def digits_of(reference: Any, value: Any) -> float:
+    """Agreeing digits, -log10 of the largest difference over the largest number; 16 at most."""
+    a, b = np.asarray(reference, float), np.asarray(value, float)
+    scale, gap = np.abs(a).max(), np.abs(a - b).max()
+    if gap == 0:
+        return MOST_DIGITS
+    return float(min(MOST_DIGITS, -np.log10(gap / scale))) if scale > 0 else 0.0
+
+
+def _explained(id: str, verdict: str, why: str) -> None:
+    if verdict not in EXPLAINED or not why:
+        raise ValueError(f"{id}: does not agree; pass a verdict of {', '.join(EXPLAINED)} and why")
+
+
+def _flat(printed: Printed) -> list[str]:
+    return [printed] if isinstance(printed, str) else [word for inner in printed for word in _flat(inner)]
+
+
+def _numbers(words: Iterable[str]) -> str:
+    listed = list(words)
+    return listed[0] if len(listed) == 1 else f"({', '.join(listed)})"

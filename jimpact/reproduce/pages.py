@@ -1,0 +1,84 @@
+"""The table of agreement as Markdown, and as one HTML page with the figures."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from jimpact.page import embedded, number, page, table, text
+from jimpact.reproduce.findings import VERDICTS
+from jimpact.reproduce.parts import Paper, Record
+
+__all__ = ["html_page", "markdown_page", "tally"]
+
+HEAD = ("id", "where", "what", "printed", "computed", "digits", "verdict", "why")
+LEAD = (
+    "Every number, table and figure of five papers, recomputed by `jimpact reproduce` from the configurations in "
+    "`configs/`; this page is generated. Digits: how many agree, of the largest number printed."
+)
+MEANINGS = {
+    "agrees": "right to the last printed digit, or in the words of the claim",
+    "convention": "the same answer under another reading, tolerance or definition",
+    "misprint": "the paper prints something else, with the evidence",
+    "differs": "the paper prints something else and no misprint explains it",
+    "unchecked": "the text gives nothing to compare with",
+    "new": "the paper does not say it",
+}
+
+
+def tally(records: Iterable[Record]) -> dict[str, int]:
+    """How many findings have each verdict."""
+    counts = Counter(finding["verdict"] for record in records for finding in record.findings)
+    return {verdict: counts[verdict] for verdict in VERDICTS}
+
+
+def markdown_page(papers: Sequence[Paper], records: Sequence[Record]) -> str:
+    lines = ["# Five papers, reproduced", "", LEAD, ""]
+    lines += _markdown(("verdict", "meaning", *(paper.key for paper in papers), "all"), _summary(papers, records))
+    for paper in papers:
+        own = [record for record in records if record.paper == paper.key]
+        lines += ["", f"## {paper.title}", "", paper.citation, ""]
+        for record in own:
+            lines += [f"### {record.title}", "", f"`jimpact reproduce {record.paper}/{record.part}`, {record.config}"]
+            if record.findings:
+                lines += ["", *_markdown(HEAD, map(_row, record.findings))]
+            for grid in record.grids:
+                lines += ["", grid["title"], "", *_markdown(grid["columns"], grid["rows"])]
+            lines += [""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def html_page(papers: Sequence[Paper], records: Sequence[Record], out: Path) -> str:
+    parts = [f"<h1>Five papers, reproduced</h1><p class=lead>{text(LEAD.replace('`', ''))}</p>"]
+    parts += [table(("verdict", "meaning", *(paper.key for paper in papers), "all"), _summary(papers, records))]
+    for paper in papers:
+        parts += [f"<h1>{text(paper.title)}</h1><p class=lead>{text(paper.citation)}</p>"]
+        for record in (record for record in records if record.paper == paper.key):
+            parts += [f"<h2>{text(record.title)}</h2>", table(HEAD, map(_row, record.findings))]
+            for grid in record.grids:
+                parts += [f"<p>{text(grid['title'])}</p>", table(grid["columns"], grid["rows"])]
+            for picture in record.pictures:
+                image = (out / record.paper / f"{picture['name']}.png").read_bytes()
+                parts += [embedded(image, picture["caption"])]
+    return page("Five papers, reproduced", parts)
+
+
+def _summary(papers: Sequence[Paper], records: Sequence[Record]) -> list[list[Any]]:
+    by_paper = [tally(record for record in records if record.paper == paper.key) for paper in papers]
+    every = tally(records)
+    return [[v, MEANINGS[v], *(counts[v] for counts in by_paper), every[v]] for v in VERDICTS]
+
+
+def _row(finding: dict) -> list[str]:
+    digits = finding["digits"]
+    return [*(finding[key] for key in HEAD[:5]), "" if digits is None else f"{digits:.1f}", *map(finding.get, HEAD[6:])]
+
+
+def _markdown(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
+    lines = [_line(head), _line(["---"] * len(head))]
+    return lines + [_line([number(x) for x in row]) for row in rows]
+
+
+def _line(cells: Sequence[str]) -> str:
+    clean = (cell.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;") for cell in cells)
+    return f"| {' | '.join(clean)} |"
