@@ -15,7 +15,7 @@ from jimpact.identify.audit import Audit
 from jimpact.identify.fit import Fit
 from jimpact.identify.material import COEFFICIENTS, Material, constant, per_group, speed_dependent
 from jimpact.identify.rebounds import Rebounds
-from jimpact.identify.uncertainty import Progress
+from jimpact.identify.search import Progress
 from jimpact.laws import LAWS
 from jimpact.page import to_json, write_files
 from jimpact.tables import console, table
@@ -105,18 +105,19 @@ def _fit(args: argparse.Namespace) -> int:
     _check_out(args.out)
     fixed = _pairs(args.fix, "--fix")
     material, screen = _material(args, rebounds, fixed), console()
-    with Console(stderr=True).status("compiling and fitting"):
-        checks = audit(rebounds)
-        found = fit(
-            rebounds,
-            law=args.law,
-            material=material,
-            fixed=fixed,
-            rule=args.rule,
-            heavy_tails=args.heavy_tails,
-            starts=args.starts,
-            seed=args.seed,
-        )
+    checks = audit(rebounds)
+    found = fit(
+        rebounds,
+        law=args.law,
+        material=material,
+        fixed=fixed,
+        rule=args.rule,
+        heavy_tails=args.heavy_tails,
+        starts=args.starts,
+        seed=args.seed,
+        progress=_progress("compiling, then fitting from many starts"),
+    )
+    with Console(stderr=True).status("intervals"):
         intervals = {method: found.interval(0.95, method) for method in ("curvature", "profile")}
     if args.resamples and (len(set(rebounds.group.tolist())) > 1 or material.groups is not None):
         options = {"resamples": args.resamples, "seed": args.seed, "progress": _progress("bootstrap")}
@@ -165,13 +166,15 @@ def _compare(args: argparse.Namespace) -> int:
     else:
         screen, rows = console(), []
         for row in found.rows:
-            values = ", ".join(f"{value:.3g}" for value in row.fit.numbers)
-            rows.append((row.law, row.score, row.fit.aic, values, row.outside or "-"))
-        columns = ("law", "error", "AIC", "parameters", "no answer")
+            rms = [float(x) for x in row.rms]
+            rows.append((row.law, row.score, *rms, row.fit.aic, row.outside or "-"))
+        channels = found.best.fit.rebounds.channels
+        columns = ("law", "error", *(f"rms {name}" for name in channels), "AIC", "no answer")
         screen.print(table(f"{source}: {len(rebounds)} impacts", columns, rows, 5))
-        screen.print(
-            "error: of impacts that were held out, in units of the noise; parameters as in LAWS[law].parameters"
-        )
+        screen.print("error: of impacts that were held out, in units of the noise; rms: the same by channel")
+        for row in found.rows:
+            named = zip(row.fit.names, row.fit.numbers.tolist(), strict=True)
+            screen.print(f"- {row.law}: {', '.join(f'{name} {x:.3g}' for name, x in named)}", soft_wrap=True)
     if args.out is not None:
         page = report.comparison_page(found, audit(rebounds), source)
         write_files(args.out, {"compare.json": text, "compare.html": page})

@@ -28,6 +28,7 @@ th { font-weight: 600; color: #51606f } th:first-child, td:first-child { text-al
 td.words { text-align: left; max-width: 26rem }
 img { max-width: 100%; height: auto }
 .warn { border-left: 4px solid #d1495b; padding: 0.3rem 0.8rem; background: #fdf3f4 }
+.note { border-left: 4px solid #d9a441; padding: 0.3rem 0.8rem; background: #fdf8ee }
 .ok { border-left: 4px solid #2a9d8f; padding: 0.3rem 0.8rem; background: #f1f9f8 } figure { margin: 0.5rem 0 }
 figcaption { color: #51606f; font-size: 0.9rem }
 """

@@ -14,7 +14,7 @@ from jimpact.identify.search import minimise
 from jimpact.laws import LAWS
 from jimpact.plot import CONE, PATH, PLANE, STICK, draw_hodograph, follow
 
-__all__ = ["comparison", "contour", "measured", "profiles", "residuals", "worst", "worst_impacts"]
+__all__ = ["comparison", "contour", "held_out", "measured", "profiles", "residuals", "worst", "worst_impacts"]
 
 WIDE = 4.0  # standard deviations on each side of a contour
 LEVELS = (0.5, 0.9, 0.99)
@@ -150,6 +150,25 @@ def comparison(table: Comparison) -> Figure:
     ax.barh(names, scores, color=PATH, alpha=0.75)
     ax.set(xlabel="held-out error / noise", xlim=(0, min(max(scores), 5 * min(scores)) * 1.05))
     ax.axvline(min(scores), color=STICK, linewidth=1)
+    return fig
+
+
+def held_out(table: Comparison) -> Figure:
+    """Held-out residuals of each law, a panel per channel: median, quartiles, and 5 to 95 %."""
+    channels = table.best.fit.rebounds.channels
+    columns = min(len(channels), 3)
+    height = 0.3 * len(table.rows) + 1.2
+    fig = Figure(figsize=(2.2 + 2.6 * columns, height * math.ceil(len(channels) / columns)), layout="constrained")
+    for c, name in enumerate(channels):
+        ax = fig.add_subplot(math.ceil(len(channels) / columns), columns, c + 1)
+        left = [row.held_out[np.isfinite(row.held_out[:, c]), c] for row in table.rows[::-1]]
+        boxes = ax.boxplot(left, orientation="horizontal", whis=(5, 95), showfliers=False, patch_artist=True)
+        for box in boxes["boxes"]:
+            box.set(facecolor=PATH, alpha=0.5)
+        ax.axvline(0, color=STICK, linewidth=1)
+        ax.set_yticks(range(1, len(left) + 1), [row.law for row in table.rows[::-1]] if c % columns == 0 else [])
+        ax.set_title(name, parse_math=False, fontsize=10)
+        ax.set_xlabel("measured - predicted")
     return fig
 
 

@@ -30,7 +30,7 @@ def fit_page(fit: Fit, audit: Audit, intervals: dict[str, dict[str, tuple[float,
     parts += ["<h2>Does the law explain them?</h2>", _goodness(fit)]
     parts += [figure(plot_fit.measured(fit), "Predicted against measured, in the units of each channel.")]
     parts += [figure(plot_fit.residuals(fit), "Residuals; red: what is left if any impulse is allowed.")]
-    parts += ["<h2>The worst impacts</h2>", _worst(fit)]
+    parts += ["<h2>The worst impacts</h2><p>Impact 0 is the first row of the data.</p>", _worst(fit)]
     caption = "Sliding velocity during the impact as the law has it, and where it was measured to end."
     parts += [figure(plot_fit.worst(fit), caption) if known else ""]
     return page("Friction and restitution", parts)
@@ -51,6 +51,7 @@ def comparison_page(compared: Comparison, audit: Audit, source: str) -> str:
     parts = [f"<h1>Which law?</h1><p class=lead>{text(lead)}</p>", table(head, rows)]
     parts += [
         figure(plot_fit.comparison(compared), "Shorter is better."),
+        figure(plot_fit.held_out(compared), "Residuals of held-out impacts: median, half of them, and 5 to 95 %."),
         "<h2>The data</h2>",
         _data(audit),
         _audit(audit),
@@ -154,7 +155,7 @@ def _shares(audit: Audit) -> tuple[float, float, float]:
 
 
 def _audit(audit: Audit) -> str:
-    kind = "warn" if audit.suspicions else "ok"
+    kind = "warn" if audit.suspicions else "note" if audit.sentences else "ok"
     sentences = audit.sentences or [
         "nothing suspicious: momentum balances, no energy is gained, impulses are in a cone"
     ]

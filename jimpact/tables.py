@@ -19,7 +19,7 @@ def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[Any]], dig
     """First column text, the others numbers; nothing in it is read as markup."""
     result = Table(title=Text(title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for i, column in enumerate(columns):
-        result.add_column(Text(column), justify="right" if i else "left", no_wrap=True)
+        result.add_column(Text(column), justify="right" if i else "left", no_wrap=bool(i), overflow="fold")
     for row in rows:
         result.add_row(*(Text(_cell(x, digits)) for x in row))
     return result

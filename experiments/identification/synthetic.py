@@ -7,6 +7,8 @@
 
 import argparse
 import sys
+from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -37,23 +39,29 @@ def block(rng: np.random.Generator, count: int, slip: float = 1.0) -> tuple[jax.
     return W, jnp.asarray(velocity * [slip, slip, 1])
 
 
-def noisy(W: jax.Array, v: jax.Array, truth: dict[str, float], noise: float, rng: np.random.Generator) -> Rebounds:
+def noisy(
+    W: jax.Array, v: jax.Array, truth: dict[str, float], noise: float, rng: np.random.Generator, **law: Any
+) -> Rebounds:
     """Contact velocities after, measured with noise."""
-    after = _after(W, v, truth["friction"], truth["restitution"])
+    after = _after(W, v, **truth, **law)
     return Rebounds.from_contact(W, v, after + noise * rng.normal(size=after.shape), noise)
 
 
-_after = jax.jit(lambda W, v, friction, restitution: jimpact.solve(W, v, friction, restitution).velocity)
+@partial(jax.jit, static_argnames="law")
+def _after(W: jax.Array, v: jax.Array, friction: Any, restitution: Any, **law: Any) -> jax.Array:
+    return jimpact.solve(W, v, friction, restitution, **law).velocity
 
 
-def efficiency(repeats: int, count: int, noise: float, seed: int) -> dict[str, float]:
-    """Error over bound, and coverage, of each parameter."""
+def efficiency(
+    repeats: int, count: int, noise: float, seed: int, law: str = "stronge", **fixed: float
+) -> dict[str, float]:
+    """Error over bound, and coverage, of each parameter; `fixed` are coefficients of the law that are known."""
     rng = np.random.default_rng(seed)
     W, v = block(rng, count)
-    bound = plan(Rebounds.from_contact(W, v, v, noise), TRUTH).standard_error
+    bound = plan(Rebounds.from_contact(W, v, v, noise), TRUTH, law=law, fixed=fixed).standard_error
     errors, inside = [], []
     for _ in track(range(repeats), "efficiency", disable=not sys.stderr.isatty()):
-        found = fit(noisy(W, v, TRUTH, noise, rng), starts=8)
+        found = fit(noisy(W, v, TRUTH, noise, rng, law=law, **fixed), law=law, fixed=fixed, starts=8)
         ends = found.interval(0.95)
         errors.append([found.estimate[name] - TRUTH[name] for name in NAMES])
         inside.append([ends[name][0] <= TRUTH[name] <= ends[name][1] for name in NAMES])
@@ -80,13 +88,13 @@ def recovery(problems: int, starts: int, count: int, noise: float, seed: int) ->
     return {"single starts that recover": float(single), "fits that recover": float(whole_), "not well posed": lost}
 
 
-def stick(repeats: int, count: int, noise: float, seed: int) -> dict[str, float]:
+def stick(repeats: int, count: int, noise: float, seed: int, law: str = "stronge", **fixed: float) -> dict[str, float]:
     """Share of data sets, in which every impact sticks, whose friction is called not identifiable."""
     rng, told, sets = np.random.default_rng(seed), 0, 0
     for _ in track(range(repeats), "stick", disable=not sys.stderr.isatty()):
         W, v = block(rng, count, slip=0.1)
-        rebounds = noisy(W, v, {"friction": 3.0, "restitution": 0.5}, noise, rng)
-        told += not fit(rebounds, starts=8).identifiable["friction"]
+        rebounds = noisy(W, v, {"friction": 3.0, "restitution": 0.5}, noise, rng, law=law, **fixed)
+        told += not fit(rebounds, law=law, fixed=fixed, starts=8).identifiable["friction"]
         sets += 1
     return {"not identifiable": told / sets}
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from jimpact.identify.fit import Fit, fit
 from jimpact.identify.rebounds import Rebounds
-from jimpact.identify.search import minimise, predicted
-from jimpact.identify.uncertainty import Progress
+from jimpact.identify.search import Progress, minimise, predicted
 from jimpact.laws import LAWS
 
 __all__ = ["Comparison", "Row", "compare_laws", "cross_validate"]

@@ -41,6 +41,8 @@ class Plan:
 
     def width(self, level: float = 0.95) -> dict[str, float]:
         """Expected width of the confidence interval of each parameter."""
+        if isinstance(level, str) or not 0 < level < 1:
+            raise ValueError(f"level={level!r}; pass a number between 0 and 1, such as 0.95")
         z = stats.norm.ppf(0.5 + level / 2)
         return {name: 2 * z * error for name, error in self.standard_error.items()}
 
@@ -89,7 +91,7 @@ def plan(
     J = np.asarray(_slopes(choice, material, rebounds, jnp.asarray(np.concatenate(rows))), float)
     noise = np.asarray(rebounds.noise, float)[None]
     J = np.where(np.isfinite(noise), J / noise, 0)
-    return Plan(tuple(material.names()), np.einsum("pnk,qnk->npq", J, J))
+    return Plan(tuple(material.names(rebounds.group_names)), np.einsum("pnk,qnk->npq", J, J))
 
 
 @partial(jax.jit, static_argnames=("choice", "material"))

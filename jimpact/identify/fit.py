@@ -16,8 +16,8 @@ from jimpact.identify.floor import Floor, momentum_floor, scales
 from jimpact.identify.likelihood import Choice, log_likelihood
 from jimpact.identify.material import COEFFICIENTS, Material, constant
 from jimpact.identify.rebounds import Rebounds
-from jimpact.identify.search import Problem, draw_starts, explore, information, minimise, predicted
-from jimpact.identify.uncertainty import Profile, Progress, Solved, Verdict, bootstrap, intervals, profile, verdicts
+from jimpact.identify.search import Problem, Progress, draw_starts, explore, information, minimise, predicted
+from jimpact.identify.uncertainty import Profile, Solved, Verdict, bootstrap, intervals, profile, verdicts
 from jimpact.laws import LAWS
 
 __all__ = ["Fit", "check_data", "check_values", "checked", "fit"]
@@ -54,7 +54,7 @@ class Fit:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(self.material.names())
+        return tuple(self.solved.names)
 
     @property
     def numbers(self) -> np.ndarray:
@@ -141,6 +141,8 @@ class Fit:
 
     def _same_groups(self, rebounds: Rebounds | None) -> Rebounds:
         """Other rebounds with the group numbers of the data, by name, if groups matter."""
+        if rebounds is not None and not isinstance(rebounds, Rebounds):
+            raise TypeError(f"rebounds is a {type(rebounds).__name__}; pass Rebounds, or None for those of the fit")
         if rebounds is None or self.material.groups is None or not (rebounds.group_names and self.rebounds.group_names):
             return self.rebounds if rebounds is None else rebounds
         unknown = set(rebounds.group_names) - set(self.rebounds.group_names)
@@ -177,6 +179,7 @@ def fit(
     starts: int = 32,
     start: Mapping[str, Any] | None = None,
     seed: int = 0,
+    progress: Progress = iter,
 ) -> Fit:
     """Fit the parameters of a law to measured rebounds.
 
@@ -188,6 +191,7 @@ def fit(
         heavy_tails: degrees of freedom of Student noise, such as 4; None for Gaussian noise.
         starts: how many starting points; `start` adds one of your own.
         seed: of starts and samples.
+        progress: wraps the loop over batches of starts, as tqdm does.
     """
     material = constant(tuple(parameters)) if material is None else material
     choice = Choice(law, rule, accuracy, tuple(sorted((fixed or {}).items())))
@@ -211,7 +215,7 @@ def fit(
         )
     weight = jnp.ones(len(rebounds), rebounds.velocity.dtype)
     problem = Problem(rebounds, jnp.asarray(sigma, weight.dtype), jnp.asarray(heaviness, weight.dtype), weight)
-    found = explore(choice, material, problem, first, seed)
+    found = explore(choice, material, problem, first, seed, progress)
     agreed = int((found.cost <= found.cost[0] + SAME).sum())
     free, cost, converged = found.free[:1], found.cost[0], bool(found.converged[0])
     for _ in range(ROUNDS if estimated.any() else 0):

@@ -82,10 +82,11 @@ class Material:
     def size(self) -> int:
         return sum(int(np.prod(p.shape)) for p in self.parameters.values())
 
-    def names(self) -> list[str]:
-        """One name for each number that is fitted."""
+    def names(self, groups: Sequence[str] = ()) -> list[str]:
+        """One name for each number that is fitted; `groups` are the names of the groups that have numbers."""
+        label = lambda i: groups[i] if self.groups == len(groups) else str(i)  # noqa: E731
         return [
-            name + ("" if not p.shape else f"[{','.join(map(str, index))}]")
+            name + ("" if not p.shape else f"[{','.join(map(label, index))}]")
             for name, p in self.parameters.items()
             for index in np.ndindex(*p.shape)
         ]

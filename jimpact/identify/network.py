@@ -19,7 +19,7 @@ from jimpact.identify.floor import scales
 from jimpact.identify.likelihood import Choice, predict, whitened
 from jimpact.identify.material import COEFFICIENTS, Material, Values
 from jimpact.identify.rebounds import Rebounds
-from jimpact.identify.uncertainty import Progress
+from jimpact.identify.search import Progress
 from jimpact.types import Array
 
 __all__ = ["Network", "features", "fit_network"]
@@ -48,7 +48,7 @@ class Network:
     describe: Callable[[Rebounds], Array]
     shift: np.ndarray
     scale: np.ndarray
-    training: np.ndarray  # mean square of whitened residuals, at each look
+    training: np.ndarray  # mean square of residuals in units of the noise, at each look
     held_out: np.ndarray
 
     def coefficients(self, rebounds: Rebounds) -> Values:
@@ -119,6 +119,7 @@ def _update(
     def loss(layers: Layers) -> tuple[Array, Array]:
         given = _coefficients(names, layers, inputs)
         square = jnp.sum(whitened(choice, rebounds, given, sigma, jnp.zeros(())) ** 2, -1)
+        square = square / jnp.isfinite(sigma).sum(-1)
         return jnp.sum(square * train) / train.sum(), jnp.sum(square * test) / test.sum()
 
     (value, other), slope = jax.value_and_grad(loss, has_aux=True)(layers)

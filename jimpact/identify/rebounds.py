@@ -189,7 +189,7 @@ class Rebounds:
         """From generalised speeds; `jacobian` with three rows t1, t2, n, or in the plane with two, t and n."""
         M, J = jnp.asarray(mass_matrix, float), jnp.asarray(jacobian, float)
         W = inverse_inertia_generalized(M, J)
-        before = floating("before", before, (J.shape[-1],))
+        before, after = (floating(name, a, (J.shape[-1],)) for name, a in (("before", before), ("after", after)))
         velocity = transform(J, before)
         units = jnp.eye(J.shape[-2], dtype=W.dtype).reshape(-1, *(1,) * (W.ndim - 2), J.shape[-2])
         effect = jnp.moveaxis(generalized_velocity_after(M, J, jnp.zeros(J.shape[-1], W.dtype), units), 0, -1)

@@ -9,6 +9,7 @@ steps is in Python: inside a compiled loop the same program takes three times as
 Numbers of a fit are `free`, without bounds (see `Parameter.natural`); s starts, p numbers, m residuals.
 """
 
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ from jimpact.types import Array
 __all__ = [
     "Found",
     "Problem",
+    "Progress",
     "draw_starts",
     "evaluate",
     "explore",
@@ -47,6 +49,8 @@ STUCK = 1e10  # damping: no step helps
 LONGEST = 0.7  # step, in free numbers, whose usual range is about 1 to 3
 INSIDE = 1e-6  # of its range: where a number on its bound is looked at, because there nothing moves a free number
 FLATTEST = 1e-9  # of the largest diagonal entry: a direction flatter than this is damped as if it were not
+
+Progress = Callable[[Iterable[int]], Iterable[int]]
 
 
 class Problem(NamedTuple):
@@ -73,12 +77,13 @@ def minimise(
     starts: np.ndarray,
     held: np.ndarray | None = None,
     weights: np.ndarray | None = None,
+    progress: Progress = iter,
 ) -> Found:
     """From each start, with the numbers that are `held` (s, p) kept where they are, and `weights` (s, n) of its own."""
     size = max(1, min(BATCH, LANES // len(problem.rebounds)))
     held = np.zeros(starts.shape, bool) if held is None else held
     parts = []
-    for first in range(0, len(starts), size):
+    for first in progress(range(0, len(starts), size)):
         rows = np.minimum(np.arange(first, first + size), len(starts) - 1)  # one size of batch: one compiled program
         weight = np.broadcast_to(problem.weight, (size, len(problem.rebounds))) if weights is None else weights[rows]
         part = _descend(choice, material, problem._replace(weight=jnp.asarray(weight)), starts[rows], held[rows])
@@ -199,14 +204,17 @@ def draw_starts(material: Material, count: int, seed: int) -> np.ndarray:
     return np.asarray(jax.vmap(material.free)(jnp.asarray(natural)))
 
 
-def explore(choice: Choice, material: Material, problem: Problem, starts: np.ndarray, seed: int) -> Found:
+def explore(
+    choice: Choice, material: Material, problem: Problem, starts: np.ndarray, seed: int, progress: Progress = iter
+) -> Found:
     """Where a search from all starts ends on all data, the best first; on a sample first if they are many."""
     n = len(problem.rebounds)
     some = np.sort(np.random.default_rng(seed).permutation(n)[:EXPLORED])
     sample = Problem(problem.rebounds[some], problem.sigma[some], problem.heaviness, problem.weight[some])
-    found = _ordered(minimise(choice, material, sample, starts))
+    found = _ordered(minimise(choice, material, sample, starts, progress=progress))
     if n > EXPLORED:
-        found = _ordered(minimise(choice, material, problem, _distinct(material, found.free)))
+        best = _distinct(material, found.free)
+        found = _ordered(minimise(choice, material, problem, best, progress=progress))
     return found
 
 

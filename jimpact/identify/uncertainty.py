@@ -9,7 +9,6 @@ A parameter is identifiable if the likelihood excludes the ends of its range at 
 at the end that it touches. Friction without an upper bound is the usual case that is not: every impact sticks.
 """
 
-from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -18,9 +17,9 @@ from scipy import stats
 
 from jimpact.identify.likelihood import Choice
 from jimpact.identify.material import Material
-from jimpact.identify.search import Found, Problem, inverse_information, minimise, predicted
+from jimpact.identify.search import Found, Problem, Progress, inverse_information, minimise, predicted
 
-__all__ = ["Profile", "Progress", "Solved", "Verdict", "bootstrap", "intervals", "profile", "verdicts"]
+__all__ = ["Profile", "Solved", "Verdict", "bootstrap", "intervals", "profile", "verdicts"]
 
 METHODS = ("curvature", "profile", "bootstrap")
 EXCLUDED = 16.0  # fall of twice the log-likelihood: four standard deviations
@@ -30,8 +29,6 @@ PER_SIDE = 8  # values of a profile on each side of the estimate in one round
 ROUNDS = 8  # of widening until a profile has risen enough
 MANY = 200  # resamples
 CURVE = 9.0  # fall up to which a profile is drawn: three standard deviations
-
-Progress = Callable[[Iterable[int]], Iterable[int]]
 
 
 class Solved(NamedTuple):
@@ -46,7 +43,7 @@ class Solved(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        return self.material.names()
+        return self.material.names(self.problem.rebounds.group_names)
 
     @property
     def covariance(self) -> np.ndarray:
