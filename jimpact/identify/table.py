@@ -73,8 +73,8 @@ class _Table:
         if twice:
             raise TableError(f"{path}: column {sorted(twice)[0]} appears twice; keep one")
         for name in self.header:
-            meant = [known for known in (*sorted(COLUMNS), "group") if known.lower() == name.lower() != name]
-            if meant and name not in COLUMNS and meant[0] not in self.header:
+            meant = [known for known in (*sorted(COLUMNS), "group") if known.lower() == name.lower()]
+            if meant and name not in meant and not set(meant) & set(self.header):
                 raise TableError(f"{path}: column {name} is not known; write it as {meant[0]}")
         self.lines = lines[1:]
         for number, row in self.lines:
