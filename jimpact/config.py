@@ -68,6 +68,13 @@ def _definite(value: tuple) -> tuple:
     return value
 
 
+def _possible(value: tuple) -> tuple:
+    a, b, c = np.linalg.eigvalsh(0.5 * (np.asarray(value) + np.asarray(value).T))
+    if c > (a + b) * (1 + ASYMMETRY):
+        raise ValueError("no body has this inertia: one principal moment is above the sum of the other two")
+    return value
+
+
 def _range(value: Any) -> Any:
     if not isinstance(value, list | tuple) or len(value) != 2:
         raise ValueError("pass a range, [lowest, highest]")
@@ -97,7 +104,9 @@ Triple = tuple[float, float, float]
 Vector = Annotated[Triple, BeforeValidator(_three)]
 Normal = Annotated[Triple, BeforeValidator(_three), AfterValidator(_direction)]
 Matrix = Annotated[tuple[Triple, Triple, Triple], BeforeValidator(_rows), AfterValidator(_definite)]
-Inertia = Annotated[tuple[Triple, Triple, Triple], BeforeValidator(_principal), AfterValidator(_definite)]
+Inertia = Annotated[
+    tuple[Triple, Triple, Triple], BeforeValidator(_principal), AfterValidator(_definite), AfterValidator(_possible)
+]
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]

@@ -1,0 +1,204 @@
+"""The frame of `jimpact reproduce`: findings that must explain themselves, parts that are kept whole, or not at all."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from jimpact import cli_reproduce
+from jimpact.cli import main
+from jimpact.config import Inertia, Positive, Table
+from jimpact.reproduce import Grid, Paper, Part, Picture, Result, claim, digits_of, new, number, silent, unchecked
+from jimpact.reproduce.pages import html_page, markdown_page
+from jimpact.reproduce.parts import chosen, kept, run_part
+
+CONFIG = "mass = 2.0\ninertia = [1.0, 1.0, 1.5]\n"
+
+
+class Scene(Table):
+    """What the part of the paper below may say."""
+
+    mass: Positive
+    inertia: Inertia
+
+
+class Counted:
+    """A part that counts how often it is computed."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+        self.fails = False
+
+    def __call__(self, config: Scene, progress: object) -> Result:
+        self.runs += 1
+        if self.fails:
+            raise RuntimeError("the part failed")
+        figure = Figure()
+        figure.add_subplot().plot([0, 1])
+        findings = [
+            number("X-1", "(1)", "twice the mass", "4.00", 2 * config.mass),
+            new("X-2", "(2)", "a <b> | c", 1.5),
+        ]
+        return Result(findings, [Picture("plot", figure, "a plot")], [Grid("table", ("a", "b"), [[1, "x|y"]])])
+
+
+class Checkout:
+    """A checkout with one paper of one part."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.out = root, root / "out" / "reproduce"
+        (root / "experiments" / "paper").mkdir(parents=True)
+        (root / "configs").mkdir()
+        self.config = root / "configs" / "scene.toml"
+        self.config.write_text(CONFIG)
+        self.run = Counted()
+        self.part = Part("fig1", "Figure 1", "scene.toml", Scene, self.run)
+        self.paper = Paper("paper", "A paper", "Somebody, somewhere", [self.part])
+
+    def computed(self) -> None:
+        run_part(self.paper, self.part, self.root, self.root / "configs", self.out, silent)
+
+    def kept(self) -> object:
+        return kept(self.paper, self.part, self.root, self.root / "configs", self.out)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
+    made = Checkout(tmp_path)
+    monkeypatch.setattr(cli_reproduce, "checkout", lambda: made.root)
+    monkeypatch.setattr(cli_reproduce, "load_papers", lambda root: [made.paper])
+    return made
+
+
+@pytest.mark.parametrize(
+    ("printed", "computed"), [("0.3157", 0.31565), ("1.50", 1.509), (["12", "-3.0"], [12.9, -3.05])]
+)
+def test_a_number_agrees_to_its_last_printed_digit(printed: str | list[str], computed: object) -> None:
+    assert number("X", "", "", printed, computed).verdict == "agrees"
+
+
+@pytest.mark.parametrize(("printed", "computed"), [("0.3157", 0.3159), ("1.50", 1.52), (["12", "-3.0"], [12, -3.2])])
+def test_a_number_that_does_not_agree_must_be_explained(printed: str | list[str], computed: object) -> None:
+    with pytest.raises(ValueError, match="does not agree; pass a verdict"):
+        number("X", "", "", printed, computed)
+
+
+def test_a_claim_that_does_not_hold_must_be_explained() -> None:
+    with pytest.raises(ValueError, match="does not agree"):
+        claim("X", "", "", "always", "not always", False)
+
+
+def test_an_explanation_needs_words() -> None:
+    with pytest.raises(ValueError, match="and why"):
+        number("X", "", "", "1.0", 2.0, verdict="misprint")
+
+
+def test_digits_are_those_of_the_largest_number() -> None:
+    assert digits_of([100.0, 0.0], [100.0, 0.01]) == pytest.approx(4)
+
+
+def test_as_many_numbers_must_be_computed_as_were_printed() -> None:
+    with pytest.raises(ValueError, match="2 numbers printed, 1 computed"):
+        number("X", "", "", ["1", "2"], np.array([1.0]))
+
+
+def test_what_the_text_does_not_say_is_called_so() -> None:
+    assert unchecked("X", "fig 1", "a curve", 1.0, "only a plot").verdict == "unchecked"
+
+
+def test_a_finished_part_is_not_computed_again(checkout: Checkout) -> None:
+    assert [main(["reproduce"]) for _ in range(2)] == [0, 0]
+    assert checkout.run.runs == 1
+
+
+def test_a_finished_part_is_computed_again_when_asked(checkout: Checkout) -> None:
+    assert [main(["reproduce", *more]) for more in ([], ["--again"])] == [0, 0]
+    assert checkout.run.runs == 2
+
+
+@pytest.mark.parametrize("change", ["config", "code", "picture"])
+def test_a_part_whose_source_changed_is_not_kept(checkout: Checkout, change: str) -> None:
+    checkout.computed()
+    assert checkout.kept() is not None
+    if change == "config":
+        checkout.config.write_text(CONFIG + "# a word\n")
+    elif change == "code":
+        (checkout.root / "experiments" / "paper" / "part.py").write_text("x = 1\n")
+    else:
+        (checkout.out / "paper" / "plot.png").unlink()
+    assert checkout.kept() is None
+
+
+def test_a_damaged_record_is_not_kept(checkout: Checkout) -> None:
+    checkout.computed()
+    path = checkout.out / "paper" / "fig1.json"
+    path.write_text(path.read_text()[:-20])
+    assert checkout.kept() is None
+
+
+def test_a_part_that_fails_leaves_what_was_there(checkout: Checkout) -> None:
+    checkout.computed()
+    checkout.run.fails = True
+    with pytest.raises(RuntimeError):
+        checkout.computed()
+    assert checkout.kept() is not None
+
+
+BAD = {
+    "mass = 2.0\ninertia = [1.0, 1.0, 1.5]\nmas = 1": "scene.toml: mas: unknown key; allowed: mass, inertia",
+    "mass = '2 kg'\ninertia = [1.0, 1.0, 1.5]": "scene.toml: mass: Input should be a valid number",
+    "mass = 2.0\ninertia = [1.0, -1.0, 1.5]": "scene.toml: inertia: the matrix must be symmetric and positive definite",
+    "mass = 2.0\ninertia = [1.0, 1.0, 2.5]": "scene.toml: inertia: no body has this inertia",
+    "mass = 2.0": "scene.toml: inertia: missing",
+    "mass = ": "scene.toml: not valid TOML",
+}
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_a_bad_configuration_is_one_sentence_and_nothing_is_written(
+    checkout: Checkout, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    checkout.config.write_text(text)
+    assert main(["reproduce"]) == 2
+    said = capsys.readouterr().err
+    assert BAD[text] in said and said.count("\n") == 1
+    assert not checkout.out.exists() and checkout.run.runs == 0
+
+
+def test_an_unknown_part_is_refused_with_those_that_exist(
+    checkout: Checkout, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["reproduce", "paper/fig9"]) == 2
+    assert "pass one of paper/fig1" in capsys.readouterr().err
+
+
+def test_parts_are_chosen_in_the_order_of_the_papers(checkout: Checkout) -> None:
+    parts = [Part(key, key, "scene.toml", Scene, checkout.run) for key in ("a", "b")]
+    papers = [Paper(key, key, "", parts) for key in ("one", "two")]
+    found = [f"{paper.key}/{part.key}" for paper, part in chosen(papers, ["two", "one/b"])]
+    assert found == ["one/b", "two/a", "two/b"]
+
+
+def test_the_page_of_the_experiments_is_written_when_all_is_finished(checkout: Checkout) -> None:
+    assert main(["reproduce"]) == 0
+    assert "X-1" in (checkout.root / "experiments" / "RESULTS.md").read_text()
+
+
+def test_a_table_cell_cannot_break_its_row(checkout: Checkout) -> None:
+    checkout.computed()
+    text = markdown_page([checkout.paper], [checkout.kept()])
+    rows = [line for line in text.splitlines() if line.startswith("| X-2")]
+    assert rows[0].replace("\\|", "").count("|") == 9 and "<b>" not in rows[0]
+
+
+def test_words_are_escaped_in_html(checkout: Checkout) -> None:
+    checkout.computed()
+    text = html_page([checkout.paper], [checkout.kept()], checkout.out)
+    assert "a &lt;b&gt; | c" in text and "data:image/png" in text
+
+
+def test_json_lists_the_findings(checkout: Checkout, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["findings"][0]["id"] == "X-1"
