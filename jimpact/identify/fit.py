@@ -25,7 +25,6 @@ __all__ = ["Fit", "check_data", "check_values", "checked", "fit"]
 MOST_STARTS = 100_000
 ROUNDS = 12  # of fit and estimate of the noise in turn
 SETTLED = 1e-3  # relative change of the noise that ends them
-SAME = 0.1  # of the sum of squares: starts that end this close to the best have found it
 
 
 @dataclass(frozen=True)
@@ -215,8 +214,7 @@ def fit(
         )
     weight = jnp.ones(len(rebounds), rebounds.velocity.dtype)
     problem = Problem(rebounds, jnp.asarray(sigma, weight.dtype), jnp.asarray(heaviness, weight.dtype), weight)
-    found = explore(choice, material, problem, first, seed, progress)
-    agreed = int((found.cost <= found.cost[0] + SAME).sum())
+    found, agreed = explore(choice, material, problem, first, seed, progress)
     free, cost, converged = found.free[:1], found.cost[0], bool(found.converged[0])
     for _ in range(ROUNDS if estimated.any() else 0):
         new = _noise(choice, material, rebounds, free[0], sigma, heaviness)

@@ -34,6 +34,7 @@ __all__ = [
     "inverse_information",
     "minimise",
     "predicted",
+    "sampled",
 ]
 
 EXPLORED = 1024  # impacts: more do not change which valley a start belongs to
@@ -43,6 +44,7 @@ STEPS = 60
 DISTINCT = 4  # of the explored points, those that are finished on all data
 APART = 1e-2  # of natural numbers: closer points are in the same valley
 PRECISION = 1e-7  # of the sum of squares that a step promises, where the search ends: 1 is one standard deviation
+SAME = 0.1  # of the sum of squares: starts that end this close to the best have found it
 EQUAL = 1e-4  # of the sum of squares: as good
 FIRST_DAMPING = 1e-2
 STUCK = 1e10  # damping: no step helps
@@ -206,16 +208,24 @@ def draw_starts(material: Material, count: int, seed: int) -> np.ndarray:
 
 def explore(
     choice: Choice, material: Material, problem: Problem, starts: np.ndarray, seed: int, progress: Progress = iter
-) -> Found:
-    """Where a search from all starts ends on all data, the best first; on a sample first if they are many."""
-    n = len(problem.rebounds)
-    some = np.sort(np.random.default_rng(seed).permutation(n)[:EXPLORED])
-    sample = Problem(problem.rebounds[some], problem.sigma[some], problem.heaviness, problem.weight[some])
+) -> tuple[Found, int]:
+    """Where a search from all starts ends on all data, the best first, and how many starts ended there.
+
+    If the impacts are many, all starts go through a sample of them, and the best that differ through all.
+    """
+    sample = sampled(problem, seed)
     found = _ordered(minimise(choice, material, sample, starts, progress=progress))
-    if n > EXPLORED:
+    agreed = int((found.cost <= found.cost[0] + SAME).sum())
+    if len(problem.rebounds) > EXPLORED:
         best = _distinct(material, found.free)
         found = _ordered(minimise(choice, material, problem, best, progress=progress))
-    return found
+    return found, agreed
+
+
+def sampled(problem: Problem, seed: int) -> Problem:
+    """A random sample of the impacts, or all if they are few."""
+    some = np.sort(np.random.default_rng(seed).permutation(len(problem.rebounds))[:EXPLORED])
+    return Problem(problem.rebounds[some], problem.sigma[some], problem.heaviness, problem.weight[some])
 
 
 def _ordered(found: Found) -> Found:

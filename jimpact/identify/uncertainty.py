@@ -17,12 +17,13 @@ from scipy import stats
 
 from jimpact.identify.likelihood import Choice
 from jimpact.identify.material import Material
-from jimpact.identify.search import Found, Problem, Progress, inverse_information, minimise, predicted
+from jimpact.identify.search import Found, Problem, Progress, inverse_information, minimise, predicted, sampled
 
 __all__ = ["Profile", "Solved", "Verdict", "bootstrap", "intervals", "profile", "verdicts"]
 
 METHODS = ("curvature", "profile", "bootstrap")
 EXCLUDED = 16.0  # fall of twice the log-likelihood: four standard deviations
+SURE = 10.0  # times that: excluded by a sample of the impacts, and so by all of them
 STUCK_FRICTION = 1e3  # friction at which nothing slips that can stick
 NARROW = 0.25  # of the range of a parameter: what counts as known, at an end of it
 PER_SIDE = 8  # values of a profile on each side of the estimate in one round
@@ -144,8 +145,22 @@ def verdicts(fit: Solved) -> dict[str, Verdict]:
     far = np.where(np.isfinite(high), high, STUCK_FRICTION * np.maximum(1, fit.numbers))
     near = np.where(np.isfinite(low), low, -far)
     index = np.repeat(np.arange(len(fit.names)), 2)
-    fall = (_held(fit, index, np.stack([near, far], 1).ravel()).cost - fit.cost).reshape(-1, 2)
+    fall = _falls(fit, index, np.stack([near, far], 1).ravel()).reshape(-1, 2)
     return {name: _verdict(fit, i, fall[i]) for i, name in enumerate(fit.names)}
+
+
+def _falls(fit: Solved, index: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """By how much the likelihood falls with number index[j] held at values[j]; of many impacts, a sample may tell."""
+    sample = sampled(fit.problem, 0)
+    if len(sample.rebounds) == len(fit.problem.rebounds):
+        return _held(fit, index, values).cost - fit.cost
+    part = fit._replace(problem=sample)
+    here = minimise(*fit[:2], sample, _free(fit)[None], np.ones((1, len(fit.names)), bool)).cost[0]
+    fall = _held(part, index, values).cost - here
+    open_ = fall < SURE * EXCLUDED
+    if open_.any():
+        fall[open_] = _held(fit, index[open_], values[open_]).cost - fit.cost
+    return fall
 
 
 def _verdict(fit: Solved, i: int, fall: np.ndarray) -> Verdict:
