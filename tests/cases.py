@@ -1,6 +1,7 @@
 """Named populations of random impacts, and `solve` and its Jacobian compiled once for all test files.
 
-Compilation takes far longer than running, so every batch is padded to one size.
+Compilation takes far longer than running, so every batch is padded to one size. These are the programs that users
+get, with all optimisation.
 """
 
 import functools
@@ -11,6 +12,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from compilation import OPTIMISED
 
 import jimpact
 
@@ -63,15 +65,15 @@ def join(*parts: Cases) -> Cases:
 @functools.cache
 def compiled(law: str):
     """`solve`, compiled (once more for each dtype)."""
-    return jax.jit(lambda W, v, mu, e, s: jimpact.solve(W, v, mu, e, law=law, static_friction=s))
+    f = lambda W, v, mu, e, s: jimpact.solve(W, v, mu, e, law=law, static_friction=s)  # noqa: E731
+    return jax.jit(f, compiler_options=OPTIMISED)
 
 
 @functools.cache
 def compiled_impulse(law: str, accuracy: str):
     """The impulse of `solve` at some accuracy, compiled."""
-    return jax.jit(
-        lambda W, v, mu, e, s: jimpact.solve(W, v, mu, e, law=law, static_friction=s, accuracy=accuracy).impulse
-    )
+    f = lambda W, v, mu, e, s: jimpact.solve(W, v, mu, e, law=law, static_friction=s, accuracy=accuracy)  # noqa: E731
+    return jax.jit(lambda *a: f(*a).impulse, compiler_options=OPTIMISED)
 
 
 def padded(a: np.ndarray, lanes: int) -> np.ndarray:
@@ -108,14 +110,16 @@ def flat_impact(law: str):
 def _forward(law: str):
     """Derivative of the impulse along `dx`, compiled (once more for each dtype)."""
     f = flat_impact(law)
-    return jax.jit(lambda x, static, same, dx: jax.jvp(lambda x: f(x, static, same).impulse, (x,), (dx,))[1])
+    along = lambda x, static, same, dx: jax.jvp(lambda x: f(x, static, same).impulse, (x,), (dx,))[1]  # noqa: E731
+    return jax.jit(along, compiler_options=OPTIMISED)
 
 
 @functools.cache
 def _reverse(law: str):
     """Derivative of `weights` times the impulse by the PARAMETERS, compiled (once more for each dtype)."""
     f = flat_impact(law)
-    return jax.jit(lambda x, static, same, weights: jax.vjp(lambda x: f(x, static, same).impulse, x)[1](weights)[0])
+    back = lambda x, static, same, weights: jax.vjp(lambda x: f(x, static, same).impulse, x)[1](weights)[0]  # noqa: E731
+    return jax.jit(back, compiler_options=OPTIMISED)
 
 
 def flat(cases: Cases) -> np.ndarray:

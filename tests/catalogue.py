@@ -7,6 +7,7 @@ import cases
 import jax
 import jax.numpy as jnp
 import numpy as np
+from compilation import OPTIMISED
 
 import jimpact
 
@@ -30,7 +31,9 @@ class Entry(NamedTuple):
         return {name: values[name] for name in jimpact.LAWS[self.law].parameters if name in values}
 
 
-ENTRIES = (*(Entry(name) for name in jimpact.LAWS), Entry("sun_baruh", "stronge"))
+# Those that follow the slip come last: their programs are those of `cases`, which another worker may have by then.
+NAMES = sorted(jimpact.LAWS, key=lambda name: jimpact.LAWS[name].rule is not None)
+ENTRIES = (Entry("sun_baruh", "stronge"), *map(Entry, NAMES))
 ALGEBRAIC = tuple(entry for entry in ENTRIES if jimpact.LAWS[entry.law].rule is None and entry.law != "composite")
 
 
@@ -48,10 +51,11 @@ def flat_impulse(entry: Entry):
 
 
 @functools.cache
-def _compiled(entry: Entry):
-    return jax.jit(
-        lambda W, v, mu, e, s, own: jimpact.solve(W, v, mu, e, law=entry.law, rule=entry.rule, static_friction=s, **own)
-    )
+def _compiled(entry: Entry, dtype: type):
+    """`solve`, compiled: as users have it in float64."""
+    how = {"law": entry.law, "rule": entry.rule}
+    f = lambda W, v, mu, e, s, own: jimpact.solve(W, v, mu, e, static_friction=s, **how, **own)  # noqa: E731
+    return jax.jit(f, compiler_options=OPTIMISED if dtype is np.float64 else None)
 
 
 @functools.cache
@@ -85,7 +89,7 @@ def solve(given: cases.Cases, entry: Entry, dtype: type = np.float64, **own: obj
     padded = [jnp.asarray(cases.padded(a, LANES), dtype) for a in given]
     own = {name: np.broadcast_to(own.get(name, value), n) for name, value in entry.parameters().items()}
     own = {name: jnp.asarray(cases.padded(a, LANES), dtype) for name, a in own.items()}
-    return jax.tree.map(lambda a: np.asarray(a)[:n], _compiled(entry)(*padded, own))
+    return jax.tree.map(lambda a: np.asarray(a)[:n], _compiled(entry, dtype)(*padded, own))
 
 
 def flat(given: cases.Cases, e_t: float = E_T, mixing: float = MIXING) -> np.ndarray:

@@ -1,17 +1,17 @@
-"""Settings shared by all tests: double precision, two host devices, and a cache of compiled programs."""
+"""Settings shared by all tests: double precision, two host devices, fast compilation, and a cache of programs."""
 
 import gc
 import os
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))  # cases.py and oracle.py
 # Before the first use of JAX: two devices, so that sharded batches can be tested on any machine.
 os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=2"
 
+import compilation  # noqa: F401 first: it chooses how JAX compiles
 import jax
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))  # cases.py and oracle.py
 
 jax.config.update("jax_enable_x64", True)
 gc.set_threshold(100_000, 20, 20)  # tracing makes many objects and drops few: rare collections save a tenth of it

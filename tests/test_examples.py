@@ -11,15 +11,16 @@ import pytest
 
 from jimpact import ManyCollision, Outcome
 
-EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
-sys.path[:0] = [str(EXPERIMENTS / "double_pendulum"), str(EXPERIMENTS / "contacts")]
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "experiments" / "contacts")]
 
 import billiards  # noqa: E402
 import cradle  # noqa: E402
-import double_pendulum as dp  # noqa: E402
 import hinge  # noqa: E402
 import rod  # noqa: E402
 import shared  # noqa: E402
+
+from experiments.morgan import flight, pendulum  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
@@ -28,7 +29,7 @@ FLIGHT = 1e-9  # of m g r: error of 1000 Runge-Kutta steps of 1 ms
 CUT = 1e-6  # relative: the sequence ends when the energy of approach has decayed to 1e-12
 HELD = 1e-7  # distance of a hinge of 1e8 rod masses from one that holds
 
-PENDULUM = dp.Pendulum(mass=0.7, length=1.3, gravity=9.81, floor=-2.1)
+PENDULUM = pendulum.Pendulum(mass=0.7, length=1.3, gravity=9.81, floor=-2.1)
 SCALE = PENDULUM.mass * PENDULUM.gravity * PENDULUM.length
 STATES = np.random.default_rng(0).normal(size=(20, 4))
 BALL = {"mass": 0.1, "radius": 0.02}
@@ -39,11 +40,11 @@ FRICTION = jnp.array([0.0, 0.3, 1.0])
 
 
 @functools.cache
-def motion() -> dp.Motion:
+def motion() -> flight.Motion:
     """Let go near the floor, so that the tip soon rests there."""
     y = jnp.array([-0.4, -0.3, 0.0, 0.0])
-    material = dp.Material(friction=0.4, restitution=0.5, law="stronge")
-    return dp.simulate(PENDULUM, material, y, duration=4.0, step=1e-3, rest=1e-3)
+    material = flight.Material(friction=0.4, restitution=0.5, law="stronge")
+    return flight.simulate(PENDULUM, material, y, duration=4.0, step=1e-3, rest=1e-3)
 
 
 def test_mass_matrix_is_that_of_two_slender_bars() -> None:
@@ -59,14 +60,14 @@ def test_mass_matrix_is_that_of_two_slender_bars() -> None:
         return 0.5 * PENDULUM.mass * 0.5 * (velocity**2).sum()
 
     expected = jax.jit(jax.vmap(jax.hessian(kinetic, 1)))(STATES[:, :2], STATES[:, 2:])
-    found = jax.jit(jax.vmap(functools.partial(dp.mass_matrix, PENDULUM)))(STATES[:, :2])
+    found = jax.jit(jax.vmap(functools.partial(pendulum.mass_matrix, PENDULUM)))(STATES[:, :2])
     np.testing.assert_allclose(found, expected, rtol=ROUND_OFF)
 
 
 def test_flight_keeps_energy() -> None:
     high = PENDULUM._replace(floor=-3 * PENDULUM.length)  # out of reach
-    path, made = dp.fly(high, jnp.array([0.4, 0.5, 1.0, -2.0]), 1e-3, 1000, 1000)
-    energies = np.asarray(jax.jit(jax.vmap(functools.partial(dp.energy, high)))(path))
+    path, made = flight.fly(high, jnp.array([0.4, 0.5, 1.0, -2.0]), 1e-3, 1000, 1000)
+    energies = np.asarray(jax.jit(jax.vmap(functools.partial(pendulum.energy, high)))(path))
     assert int(made) == 1000
     assert np.ptp(path[:, 0]) > 1  # it moves
     assert np.abs(energies - energies[0]).max() < FLIGHT * SCALE
@@ -79,16 +80,16 @@ def test_flight_between_impacts_keeps_energy() -> None:
 def test_impacts_happen_on_the_floor_and_lose_energy() -> None:
     found = motion()
     at = [int(np.searchsorted(found.time, b.time)) for b in found.bounces]
-    heights = [float(dp.tip(PENDULUM, found.state[i, :2])[1]) for i in at]
+    heights = [float(pendulum.tip(PENDULUM, found.state[i, :2])[1]) for i in at]
     assert len(found.bounces) > 3
     assert min(heights) >= 0 and max(heights) < ROUND_OFF
     assert min(b.energy_lost for b in found.bounces) > 0
-    assert not dp.broken(PENDULUM, dp.Material(0.4, 0.5, "stronge"), found)
+    assert not flight.broken(PENDULUM, flight.Material(0.4, 0.5, "stronge"), found)
 
 
 def test_tip_stays_above_the_floor_and_comes_to_rest() -> None:
     found = motion()
-    heights = np.asarray(jax.jit(jax.vmap(functools.partial(dp.tip, PENDULUM)))(found.state[:, :2]))[:, 1]
+    heights = np.asarray(jax.jit(jax.vmap(functools.partial(pendulum.tip, PENDULUM)))(found.state[:, :2]))[:, 1]
     assert found.rests and found.time[-1] < 4
     assert heights.min() >= 0
     assert found.bounces[-1].after[1] < 1e-2
@@ -96,9 +97,9 @@ def test_tip_stays_above_the_floor_and_comes_to_rest() -> None:
 
 def test_impulse_on_the_tip_is_the_change_of_momentum() -> None:
     y = motion().state[0] + np.array([0.0, 0.0, -1.0, -1.0])
-    after, before, impact = dp.strike(PENDULUM, y, 0.4, 0.5, law="stronge")
-    J = jax.jacfwd(dp.tip, 1)(PENDULUM, y[:2])
-    change = dp.mass_matrix(PENDULUM, y[:2]) @ (after[2:] - y[2:])
+    after, before, impact = flight.strike(PENDULUM, y, 0.4, 0.5, law="stronge")
+    J = jax.jacfwd(pendulum.tip, 1)(PENDULUM, y[:2])
+    change = pendulum.mass_matrix(PENDULUM, y[:2]) @ (after[2:] - y[2:])
     assert before[1] < 0 and impact.outcome == Outcome.OK
     np.testing.assert_allclose(change, J.T @ impact.impulse, rtol=ROUND_OFF)
     np.testing.assert_allclose(J @ after[2:], impact.velocity, rtol=ROUND_OFF, atol=ROUND_OFF)

@@ -20,7 +20,7 @@ WORK_P99 = 1e-8  # works share the error of the impulse
 GRADIENT_P99 = 1e-6  # relative to the largest derivative of the case
 MODES_AGREE = 1e-10  # forward and reverse mode differ by round-off
 TOUCHING = 1e-9  # slip this near zero: whether it is called zero is round-off
-IN_TIME = 240  # s: compilation takes some 40, the impacts themselves nothing
+IN_TIME = 240  # s: compilation takes some 15, the impacts themselves nothing
 ORACLE = 2e-8  # standard accuracy, and the dense output of the oracle
 
 
@@ -77,7 +77,7 @@ def test_high_p99(law):
 
 @pytest.mark.slow
 def test_high_accuracy_returns_in_time():
-    """A process of its own, since a computation that has started cannot be stopped."""
+    """A process of its own, since a computation that has started cannot be stopped; compiled plainly."""
     program = (
         "import jax; jax.config.update('jax_enable_x64', True); import jax.numpy as jnp, jimpact\n"
         "for field in ('velocity', 'outcome', 'info'):\n"
