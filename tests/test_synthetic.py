@@ -15,11 +15,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "experiments" / "id
 
 import synthetic
 
-from jimpact.identify import Rebounds
+from jimpact.identify import Rebounds, fit
 from jimpact.identify.network import fit_network
 
 LAW = {"law": "chatterjee_ruina", "tangential_restitution": 0.2}
-REPEATS = 80
+REPEATS, MANY = 80, 1100
 SPREAD = 3.5 / np.sqrt(2 * REPEATS)  # 3.5 standard deviations of a root mean square of so many normal errors
 MISSED = 0.05 + 3.5 * np.sqrt(0.05 * 0.95 / REPEATS)  # of intervals of 95 %
 
@@ -41,6 +41,18 @@ def test_intervals_of_95_percent_cover_the_truth(efficiency: dict[str, float], n
 
 def test_friction_is_never_told_where_every_impact_sticks() -> None:
     assert synthetic.stick(10, 60, 0.03, 0, **LAW)["not identifiable"] == 1
+
+
+@pytest.mark.parametrize(("friction", "slip", "told"), [(0.25, 1.0, True), (3.0, 0.1, False)], ids=["slip", "stick"])
+def test_of_many_impacts_a_sample_gives_the_same_verdict(friction: float, slip: float, told: bool) -> None:
+    """More impacts than are explored: starts agree on the sample, and what it leaves open is asked of all."""
+    rng = np.random.default_rng(0)
+    rebounds = synthetic.noisy(
+        *synthetic.block(rng, MANY, slip), {"friction": friction, "restitution": 0.6}, 0.03, rng, **LAW
+    )
+    found = fit(rebounds, law=LAW["law"], fixed={"tangential_restitution": 0.2}, starts=8)
+    assert bool(found.identifiable["friction"]) == told and found.identifiable["restitution"]
+    assert found.agreed > 1 or not told  # where impacts stick there are plateaus
 
 
 def test_a_network_learns_restitution_that_falls_with_speed() -> None:
