@@ -1,0 +1,88 @@
+"""Section 3.11: every impact ends, by what it ends, and how many compressions it has."""
+
+import numpy as np
+
+import jimpact
+from jimpact.config import Name, Table
+from jimpact.reproduce import Finding, Grid, Progress, Result, claim
+
+from .crowd import FAMILIES, Impacts, solved, stick_ratio
+from .forms import Crowd
+
+__all__ = ["TerminationForm", "run"]
+
+MODES = {
+    -1: "no impact",
+    0: "slides throughout",
+    1: "stops in compression, sticks",
+    2: "stops in compression, slides on",
+    3: "stops in restitution, sticks",
+    4: "stops in restitution, slides on",
+    5: "starts without slip, sticks",
+    6: "starts without slip, slides",
+}
+BALANCE = 1e-6  # of the work of compression: standard accuracy, slip up to 10^4 x the approach
+
+
+class TerminationForm(Table):
+    """configs/baber/termination.toml"""
+
+    name: Name
+    matrices: Crowd
+    boxes: Crowd
+
+
+def run(form: TerminationForm, progress: Progress) -> Result:
+    """Outcomes, modes, compressions and works of a large number of random impacts."""
+    crowds = {name: FAMILIES[name](getattr(form, name)) for name in FAMILIES}
+    ends = {name: solved(impacts, progress) for name, impacts in crowds.items()}
+    findings = [finding for name in FAMILIES for finding in _ends(name, crowds[name], ends[name])]
+    columns = ("how it went", *FAMILIES)
+    return Result(
+        findings, [], [Grid("Random impacts: outcome, slip, and number of compressions.", columns, _rows(ends))]
+    )
+
+
+def _ends(name: str, impacts: Impacts, impact: jimpact.Impact) -> list[Finding]:
+    info, n = impact.info, len(impacts.friction)
+    done = int((impact.outcome == jimpact.Outcome.OK).sum())
+    balance = np.abs(info.restitution_work + impacts.restitution**2 * info.compression_work)
+    worst = float((balance / np.abs(info.compression_work)).max())
+    stuck = np.isfinite(info.slip_end)
+    stable = stick_ratio(impacts.inverse_inertia) <= impacts.friction
+    rests = np.isin(info.mode, (1, 3, 5))
+    right = int((rests == stable)[stuck].sum())
+    gain = float((info.kinetic_energy_change / np.abs(info.compression_work)).max())
+    return [
+        claim(
+            f"B-ends-{name}",
+            "3.11",
+            f"the algorithm terminates: random {name}",
+            "always",
+            f"{done} of {n} end, {n - done} do not",
+            done == n,
+            f"The works fit e^2 to {worst:.0e} of the work of compression; no energy is gained (at most {gain:.0e}).",
+        ),
+        claim(
+            f"B-sticks-{name}",
+            "3.5",
+            f"slip that stops sticks as K^-1 says: random {name}",
+            "stable or unstable sticking",
+            f"{right} of {int(stuck.sum())}",
+            right == stuck.sum() and worst < BALANCE,
+        ),
+    ]
+
+
+def _rows(ends: dict[str, jimpact.Impact]) -> list[list[str | int]]:
+    rows: list[list[str | int]] = []
+    for outcome in jimpact.Outcome:
+        rows.append([f"outcome {outcome.name}", *(int((end.outcome == outcome).sum()) for end in ends.values())])
+    for mode, words in MODES.items():
+        counts = [int((end.info.mode == mode).sum()) for end in ends.values()]
+        rows += [[words, *counts]] if any(counts) else []
+    most = max(int(end.info.compressions.max()) for end in ends.values())
+    for count in range(1, most + 1):
+        word = "compression" if count == 1 else "compressions"
+        rows.append([f"{count} {word}", *(int((end.info.compressions == count).sum()) for end in ends.values())])
+    return rows
