@@ -90,7 +90,7 @@ def _chunked(
     count = int(np.prod(shape))
     pieces = [jax.tree.map(np.asarray, function(**part)) for part in _parts(flat, count, size, steps)]
     joined = jax.tree.map(lambda *leaves: np.concatenate(leaves)[:count], *pieces)
-    return jax.tree.map(lambda leaf: leaf.reshape(*shape, *leaf.shape[1:]), joined)
+    return jax.tree.map(lambda leaf: leaf.reshape((*shape, *leaf.shape[1:])), joined)
 
 
 def _parts(

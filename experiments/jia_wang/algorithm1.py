@@ -1,0 +1,210 @@
+"""Algorithm 1 of Jia & Wang in NumPy, for a batch of impacts: the baseline of Table 1.
+
+Euler steps of (31) over the normal impulse until slip is all but along an invariant direction, then closed forms:
+straight slip to zero (6.3), stick or slip along the centrifugal direction (6.2), to the end of restitution.
+
+| method | steps                                      | closed forms |
+|--------|--------------------------------------------|--------------|
+| NI     | fixed, to the end of the impact            | no           |
+| FS     | fixed                                      | yes          |
+| VS     | (36), by speed and curvature of the slip   | yes          |
+
+Misprints that are corrected here: the curvature (37) has |gamma|, not |gamma'|, as first factor of its denominator;
+(42) means infinity where slip grows; case 1 of 6.3 books the work since event l; line 21 uses the slip before the
+impact; the centrifugal direction is told by the dot product. What is not printed: the `tolerance` below which
+|gamma x gamma'| counts as zero. Lines 6-9 update the normal velocity before the energy: `energy="after"`; explicit
+Euler steps would take it as it was before the step: "before".
+
+| symbol     | meaning                                               | unit |
+|------------|-------------------------------------------------------|------|
+| g, dg      | sliding velocity and its derivative                   | m/s, 1/kg |
+| p          | normal impulse                                        | N s  |
+| E          | energy stored by the normal force                     | J    |
+| vz, k      | normal velocity and its derivative                    | m/s, 1/kg |
+"""
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+__all__ = ["Run", "Steps", "algorithm1", "centrifugal"]
+
+Energy = Literal["before", "after"]
+
+
+class Steps(NamedTuple):
+    """How far a step goes: a fixed normal impulse, or by (36) where `fixed` is 0."""
+
+    fixed: float = 0.0
+    share: float = 0.5
+    arc: float = 0.01
+    turn: float = 0.01
+    printed_curvature: bool = False  # (37) as printed
+
+
+class Run(NamedTuple):
+    """Total impulse (n, 3), number of Euler steps (n,), and normal impulse where they ended (n,)."""
+
+    impulse: np.ndarray
+    steps: np.ndarray
+    left: np.ndarray
+
+
+class State(NamedTuple):
+    """Lanes on their way."""
+
+    g: np.ndarray
+    p: np.ndarray
+    E: np.ndarray
+    restituting: np.ndarray
+    steps: np.ndarray
+
+
+class Given(NamedTuple):
+    """The impacts: W and its blocks, velocity before, friction, restitution."""
+
+    W: np.ndarray
+    B: np.ndarray
+    inverse: np.ndarray  # of B
+    d: np.ndarray
+    v: np.ndarray
+    mu: np.ndarray
+    e: np.ndarray
+
+
+def algorithm1(
+    inverse_inertia: np.ndarray,
+    velocity: np.ndarray,
+    friction: np.ndarray,
+    restitution: np.ndarray,
+    steps: Steps,
+    *,
+    closed: bool = True,
+    tolerance: float = 0.0,
+    energy: Energy = "after",
+    most: int = 100_000,
+) -> Run:
+    """Solve impacts (n, 3, 3), (n, 3), (n,), (n,); `closed=False` is NI. After `most` steps a lane is left as it is."""
+    W, v = np.asarray(inverse_inertia, float), np.asarray(velocity, float)
+    B = W[:, :2, :2]
+    given = Given(W, B, np.linalg.inv(B), W[:, :2, 2], v, np.asarray(friction, float), np.asarray(restitution, float))
+    zero = np.zeros(len(v))
+    state = State(v[:, :2], zero, zero, zero > 0, np.zeros(len(v), int))
+    active = np.ones(len(v), bool)
+    while active.any():
+        dg = _slope(given, state.g)
+        if closed:
+            active = active & (np.abs(_cross(state.g, dg)) >= tolerance)
+        if active.any():
+            state = _euler(given, state, dg, active, steps, energy)
+            active = active & ~(state.restituting & (state.E <= 0)) & (state.steps < most)
+    impulse = _impulse(given, state.g, state.p)
+    return Run(_finish(given, state, impulse) if closed else impulse, state.steps, state.p)
+
+
+def _euler(given: Given, state: State, dg: np.ndarray, active: np.ndarray, steps: Steps, energy: Energy) -> State:
+    """Lines 5-14, for active lanes."""
+    h = np.where(active, steps.fixed or _step_size(given, state.g, dg, steps), 0.0)
+    g, p = state.g + h[:, None] * dg, state.p + h
+    before, after = (_normal_velocity(given, _impulse(given, *at)) for at in ((state.g, state.p), (g, p)))
+    E = state.E - h * (after if energy == "after" else before)
+    ends = active & ~state.restituting & (after >= 0)
+    return State(g, p, np.where(ends, given.e**2 * E, E), state.restituting | ends, state.steps + active)
+
+
+def _step_size(given: Given, g: np.ndarray, dg: np.ndarray, steps: Steps) -> np.ndarray:
+    """(36) and (37)."""
+    r, speed = np.linalg.norm(g, axis=-1), np.linalg.norm(dg, axis=-1)
+    s = g / r[:, None]
+    turning = (dg - s * (s * dg).sum(-1, keepdims=True)) / (speed if steps.printed_curvature else r)[:, None]
+    bend = -given.mu[:, None] * np.einsum("nij,nj->ni", given.B, turning)
+    curvature = np.abs(_cross(dg, bend)) / speed**3
+    return steps.share * steps.arc / speed + (1 - steps.share) * steps.turn / (curvature * speed)
+
+
+def _finish(given: Given, state: State, impulse: np.ndarray) -> np.ndarray:
+    """6.3 and 6.2: straight slip until it stops, then stick or the centrifugal direction."""
+    s = state.g / np.linalg.norm(state.g, axis=-1, keepdims=True)
+    rate = (s * _slope(given, state.g)).sum(-1)
+    reach = np.where(rate < 0, np.linalg.norm(state.g, axis=-1) / np.where(rate < 0, -rate, 1), np.inf)
+    over = state.restituting & (state.E <= 0)
+    line = np.concatenate([-given.mu[:, None] * s, np.ones((len(s), 1))], -1)
+    E, restituting, gone, over = _straight(given, state.E, state.restituting, over, impulse, line, reach)
+    impulse = impulse + gone[:, None] * line
+    polished = _impulse(given, np.zeros_like(state.g), impulse[:, 2])
+    impulse = np.where(over[:, None], impulse, polished)
+    stuck = np.einsum("nij,nj->ni", given.inverse, given.d)
+    slides = ~over & (np.linalg.norm(stuck, axis=-1) > given.mu)
+    for lane in np.flatnonzero(slides):
+        stuck[lane] = given.mu[lane] * centrifugal(given.B[lane], given.d[lane], given.mu[lane])
+    last = np.concatenate([-stuck, np.ones((len(s), 1))], -1)
+    gone = _straight(given, E, restituting, over, impulse, last, np.full(len(s), np.inf))[2]
+    return impulse + gone[:, None] * last
+
+
+def _straight(
+    given: Given,
+    E: np.ndarray,
+    restituting: np.ndarray,
+    over: np.ndarray,
+    impulse: np.ndarray,
+    rate: np.ndarray,
+    reach: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Energy, phase, normal impulse gone and whether the impact is over, where the impulse grows at a constant rate.
+
+    E' = -vz is linear, so that compression ends at a root of it, and restitution at the larger root of E.
+    """
+    vz, k = _normal_velocity(given, impulse), (given.W[:, 2] * rate).sum(-1)
+    to_rest = np.where(restituting, 0, -vz / k)
+    ends = ~over & ~restituting & (to_rest <= reach)
+    first = np.where(ends, to_rest, 0)
+    E = np.where(ends, given.e**2 * (E - vz * first - k * first**2 / 2), E)
+    vz, restituting = np.where(ends, 0, vz), restituting | ends
+    to_end = (np.sqrt(np.maximum(vz**2 + 2 * k * E, 0)) - vz) / k
+    stops = ~over & restituting & (first + to_end <= reach)
+    left = np.where(np.isfinite(reach), reach - first, 0)
+    second = np.where(over, 0, np.where(stops, to_end, left))
+    return E - vz * second - k * second**2 / 2, restituting, np.where(over, 0, first + second), over | stops
+
+
+def centrifugal(B: np.ndarray, d: np.ndarray, mu: float) -> np.ndarray:
+    """The unit vector along which slip leaves zero, by the quartic after Theorem 5."""
+    c, q, n = np.array([-1.0, 0.0, 1.0]), np.array([2.0, 0.0]), np.array([1.0, 0.0, 1.0])
+    terms = (
+        (d[1], (c, n)),
+        (-d[0], (q, n)),
+        (-mu * B[0, 1], (c, c)),
+        (mu * B[0, 1], (q, q)),
+        (mu * (B[0, 0] - B[1, 1]), (c, q)),
+    )
+    quartic = np.zeros(1)
+    for factor, pair in terms:
+        quartic = np.polyadd(quartic, factor * np.polymul(*pair))
+    roots = np.roots(quartic)
+    eta = roots[np.abs(roots.imag) < 1e-9].real
+    every = np.concatenate([[[-1.0, 0.0]], np.stack([1 - eta**2, 2 * eta], -1) / (1 + eta**2)[:, None]])
+    growth = (every * (d - mu * every @ B)).sum(-1)
+    turns = np.abs(_cross(every, d - mu * every @ B)) > 1e-6 * (np.linalg.norm(d) + mu * np.linalg.norm(B))
+    return every[np.where(turns, -np.inf, growth).argmax()]
+
+
+def _slope(given: Given, g: np.ndarray) -> np.ndarray:
+    """(31)."""
+    s = g / np.linalg.norm(g, axis=-1, keepdims=True)
+    return given.d - given.mu[:, None] * np.einsum("nij,nj->ni", given.B, s)
+
+
+def _impulse(given: Given, g: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """(26)."""
+    tangential = np.einsum("nij,nj->ni", given.inverse, g - given.v[:, :2] - p[:, None] * given.d)
+    return np.concatenate([tangential, p[:, None]], -1)
+
+
+def _normal_velocity(given: Given, impulse: np.ndarray) -> np.ndarray:
+    """(10)."""
+    return given.v[:, 2] + (given.W[:, 2] * impulse).sum(-1)
+
+
+def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]

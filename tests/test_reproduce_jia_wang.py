@@ -1,0 +1,100 @@
+"""Pieces of `experiments/jia_wang`: solids, reconstructed velocity, Algorithm 1, closed form, bad configurations."""
+
+import sys
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+jax.config.update("jax_enable_x64", True)
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from experiments.jia_wang import forms  # noqa: E402
+from experiments.jia_wang.algorithm1 import Steps, algorithm1, centrifugal  # noqa: E402
+from experiments.jia_wang.bodies import inverse_inertia, plain_inverse_inertia, reconstructed  # noqa: E402
+from experiments.jia_wang.bundles import spread  # noqa: E402
+from experiments.jia_wang.closed_form import flow_of, speed_ratio  # noqa: E402
+from experiments.jia_wang.reference import sticking_impulse  # noqa: E402
+from experiments.jia_wang.solids import drilled_ball, polyhedron  # noqa: E402
+from jimpact.config import ConfigError, check, read, read_text  # noqa: E402
+
+CONFIGS = ROOT / "configs" / "jia_wang"
+W = np.array([[11.5984, -0.910367, 2.44236], [-0.910367, 9.90134, 1.95747], [2.44236, 1.95747, 2.59042]])
+
+
+def test_box_and_ball():
+    corners = np.array([[x, y, z] for x in (1, 3) for y in (0, 4) for z in (-1, 5)], float)
+    box = polyhedron(corners)
+    np.testing.assert_allclose(box.centre, [2, 2, 2], atol=1e-12)
+    np.testing.assert_allclose(np.diag(box.inertia(12.0)), [16 + 36, 4 + 36, 4 + 16], rtol=1e-12)
+    np.testing.assert_allclose(drilled_ball(2.0, np.ones(3), []).inertia(5.0), 8.0 * np.eye(3), atol=1e-12)
+    hole = drilled_ball(1.0, np.zeros(3), [(np.zeros(3), 0.5)])  # removes a cylinder with a cap
+    np.testing.assert_allclose(hole.volume, 4 / 3 * np.pi - 2 / 3 * np.pi * (1 - 0.75**1.5), rtol=1e-9)
+
+
+def test_other_configurations_use_the_reconstructed_velocity():
+    config = read(CONFIGS / "impacts.toml", forms.ImpactsForm)
+    found = reconstructed(config)
+    for name, form, pick in (
+        ("hodographs", forms.HodographsForm, lambda c: c.contact),
+        ("table1", forms.Table1Form, lambda c: c.impacts[0]),
+        ("misprints", forms.MisprintsForm, lambda c: c.impact),
+    ):
+        used = pick(read(CONFIGS / f"{name}.toml", form))
+        np.testing.assert_allclose(used.velocity, found.velocity, atol=1e-11, err_msg=name)
+        np.testing.assert_array_equal(used.inverse_inertia, found.inverse_inertia, err_msg=name)
+    turned = [np.linalg.qr(np.random.default_rng(k).normal(size=(3, 3)))[0] for k in range(2)]
+    pair = config.pin
+    np.testing.assert_allclose(inverse_inertia(pair, *turned), plain_inverse_inertia(pair, *turned), rtol=1e-12)
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_algorithm_1_converges_to_the_reference_by_order_1(index):
+    case = read(CONFIGS / "table1.toml", forms.Table1Form).impacts[index]
+    lane = [np.array([x], float) for x in (case.inverse_inertia, case.velocity, case.friction, case.restitution)]
+    exact = sticking_impulse(case)
+    runs = [algorithm1(*lane, Steps(f * case.step_fs), tolerance=5.8e-3 * f).impulse[0] for f in (1.0, 0.1)]
+    first, second = (np.linalg.norm(impulse - exact) for impulse in runs)
+    assert first < 1.2e-2 * np.linalg.norm(exact) and second < 0.2 * first
+
+
+def test_centrifugal_direction_solves_its_equation():
+    s = centrifugal(W[:2, :2], W[:2, 2], 0.25)
+    pull = W[:2, 2] - 0.25 * W[:2, :2] @ s
+    np.testing.assert_allclose(pull, np.linalg.norm(pull) * s, atol=1e-12)
+
+
+def test_slip_by_angle_agrees_with_small_steps():
+    flow, g = flow_of(W, 0.25), np.array([-0.26, 0.39])
+    path = [g]
+    for _ in range(400):
+        middle = path[-1] + 2.5e-4 * (W[:2, 2] - 0.25 * W[:2, :2] @ path[-1] / np.linalg.norm(path[-1]))
+        path.append(path[-1] + 5e-4 * (W[:2, 2] - 0.25 * W[:2, :2] @ middle / np.linalg.norm(middle)))
+    slip = np.array(path)
+    ratio = speed_ratio(flow, np.unwrap(np.arctan2(slip[:, 1], slip[:, 0])))
+    np.testing.assert_allclose(ratio, np.linalg.norm(slip, axis=-1) / np.linalg.norm(g), rtol=1e-6)
+
+
+def test_starts_are_unit_and_hold_the_directions():
+    rays = np.array([[np.cos(a), np.sin(a)] for a in (3.0, -0.5, np.nan, np.nan)])  # more than half a turn apart
+    starts = spread(rays, 13)
+    angles = np.sort(np.arctan2(starts[:, 1], starts[:, 0]) % (2 * np.pi))
+    assert len(starts) == 13 and np.diff(angles).min() > 0.4 and np.isclose(angles, 3.0).any()
+
+
+@pytest.mark.parametrize(
+    "change,sentence",
+    [
+        (lambda c: c["icosahedron"]["body_2"].update(moments=[0.1, 0.1, 0.3]), "sum of the other two"),
+        (lambda c: c["icosahedron"].update(mass=1.0), "unknown key"),
+        (lambda c: c["pin"].pop("friction"), "missing"),
+        (lambda c: c["pin"]["printed"].update(left_at="about 0.2"), "write the printed number as text"),
+    ],
+)
+def test_bad_configurations_are_refused(change, sentence):
+    data = read_text(CONFIGS / "impacts.toml")
+    change(data)
+    with pytest.raises(ConfigError, match=sentence):
+        check(data, forms.ImpactsForm, "impacts.toml")
