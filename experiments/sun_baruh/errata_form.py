@@ -1,0 +1,44 @@
+"""What the configuration of the misprints may say."""
+
+from jimpact.config import Name, Positive, Share, Table
+
+from .rod import Lean, Rod
+from .space_form import Approach
+
+__all__ = ["ErrataForm"]
+
+
+class PlanarScene(Table):
+    """Impacts of the leaning rod in the plane, at angles where slip that stops turns back."""
+
+    friction: Positive
+    restitution: Share
+    stops_at: Share  # where slip ends, as a part of restitution
+    angles_deg: list[Lean]
+
+
+class SpatialScene(Table):
+    theta1_deg: Lean
+    theta2_deg: Lean
+    velocity: Approach
+    restitution: Share
+    sliding_friction: Positive  # with which it slides throughout
+    stopping_friction: Positive  # with which slip ends in compression
+
+
+class ErrataPrinted(Table):
+    end_of_slip: Name
+    reverse: Name
+    work: Name
+    moments: Name
+    signs: Name
+    singular: Name
+    speed: Name
+    further: Name
+
+
+class ErrataForm(Table):
+    rod: Rod
+    plane: PlanarScene
+    space: SpatialScene
+    printed: ErrataPrinted
