@@ -1,6 +1,7 @@
 # make run    fit friction and restitution to the embedded rebounds: a table, and a report in out/
 # make test   lint, check types, run the tests
 # make bench  measure throughput
+# make reproduce  recompute the five papers: experiments/RESULTS.md, and figures in out/reproduce/
 # make clean  remove what the other targets wrote, except the virtual environment
 
 PYTHON ?= python3.11
@@ -13,7 +14,7 @@ CLI := $(VENV)/.installed-cli
 TEST := $(VENV)/.installed-test
 
 .DELETE_ON_ERROR:
-.PHONY: run test bench clean
+.PHONY: run test bench reproduce clean
 
 run: $(CLI)
 	$(BIN)/jimpact fit --out $(OUT)
@@ -26,6 +27,9 @@ test: $(TEST)
 
 bench: $(CLI)
 	$(BIN)/python $(BENCH)
+
+reproduce: $(CLI)
+	$(BIN)/jimpact reproduce
 
 clean:
 	rm -rf $(OUT) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
