@@ -88,6 +88,8 @@ def _chunked(
         for name, a in given.items()
     }
     count = int(np.prod(shape))
+    if not count:
+        raise ValueError("there are no impacts; pass at least one")
     pieces = [jax.tree.map(np.asarray, function(**part)) for part in _parts(flat, count, size, steps)]
     joined = jax.tree.map(lambda *leaves: np.concatenate(leaves)[:count], *pieces)
     return jax.tree.map(lambda leaf: leaf.reshape((*shape, *leaf.shape[1:])), joined)
