@@ -12,8 +12,8 @@ from jimpact.reproduce.parts import load_papers
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "experiments" / "RESULTS.md").read_text(encoding="utf-8")
 CASES = papers()
-SLACK = 0.3  # digits: the last one depends on how a rounded print is reconstructed
-ROUND_OFF = 14.0  # digits: more of them are a matter of the order of operations
+SLACK = 0.5  # digits: the worst of a random sample, or how a rounded print is reconstructed
+ROUND_OFF = 13.0  # digits: more of them are a matter of the order of operations
 SOUND = ("agrees", "convention", "new")
 
 

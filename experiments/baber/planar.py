@@ -144,6 +144,7 @@ def _agreement(impulse: np.ndarray, closed: jimpact.Impact, space: jimpact.Impac
             "resolves planar impacts",
             f"deviates by at most {plane:.1e} in {len(impulse)}",
             bool(plane < CLOSED),
+            digits=-float(np.log10(plane)),
         ),
         claim(
             "B-2D-space",

@@ -11,6 +11,7 @@ from jimpact.reproduce import (
     Progress,
     Result,
     claim,
+    digits_of,
     directions_many,
     new,
     solve_many,
@@ -118,6 +119,7 @@ def _fig6(one: Bundle, stops: np.ndarray, around: np.ndarray, rays: tuple[np.nda
             f"Starts are not printed: here even between the straight ones. Of {len(around)} directions a share of "
             f"{around.mean():.4f} reaches it (printed {said.reaching / said.count:.4f}), all but those from "
             f"{degrees.min():.1f} to {degrees.max():.1f} degrees.",
+            digits=digits_of(said.reaching / said.count, around.mean()),
         ),
         new(
             "JW-Fig6-rays", "fig. 6", "angles of the centripetal directions (deg)", straight, "The straight hodographs."

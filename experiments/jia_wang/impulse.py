@@ -61,7 +61,8 @@ def _before(scene: Icosahedron, found: Reconstructed) -> list[Finding]:
             "contact velocity before (m/s)",
             _vector(v),
             "Not printed, as R1 and R2 are not. Normal part by the fitted R2; slip by the printed impulse, which "
-            "ends in stick.",
+            "ends in stick. Digits: of the slip along y, against the one by R1.",
+            digits_of(v[1], across),
         ),
         new(
             "JW-R1",
@@ -114,6 +115,7 @@ def _totals(scene: Icosahedron, found: Reconstructed, impact: jimpact.Impact) ->
             f"{other[2]:.7f}, impulse {_vector(np.asarray(again))}",
             f"By construction; {apart:+.2%} from the reconstructed {found.velocity[2]:.7f}: the size of the "
             "inconsistency.",
+            digits_of([float(word) for word in printed.impulse], again),
         ),
         number(
             "JW-frictionless",

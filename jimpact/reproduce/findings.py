@@ -87,12 +87,20 @@ def number(
 
 
 def claim(
-    id: str, where: str, what: str, printed: str, computed: Any, holds: bool, why: str = "", verdict: str = ""
+    id: str,
+    where: str,
+    what: str,
+    printed: str,
+    computed: Any,
+    holds: bool,
+    why: str = "",
+    verdict: str = "",
+    digits: float | None = None,
 ) -> Finding:
     """A statement in words; if it does not hold, `verdict` (convention, misprint or differs) and the reason."""
     if verdict or not holds:
         _explained(id, verdict, why)
-    return Finding(id, where, what, printed, shown(computed), verdict or "agrees", None, why)
+    return Finding(id, where, what, printed, shown(computed), verdict or "agrees", digits, why)
 
 
 def unchecked(id: str, where: str, what: str, computed: Any, why: str) -> Finding:
@@ -100,9 +108,9 @@ def unchecked(id: str, where: str, what: str, computed: Any, why: str) -> Findin
     return Finding(id, where, what, "", shown(computed), "unchecked", None, why)
 
 
-def new(id: str, where: str, what: str, computed: Any, why: str = "") -> Finding:
-    """Something that the paper does not say."""
-    return Finding(id, where, what, "", shown(computed), "new", None, why)
+def new(id: str, where: str, what: str, computed: Any, why: str = "", digits: float | None = None) -> Finding:
+    """Something that the paper does not say; `digits` are those of a check by other means."""
+    return Finding(id, where, what, "", shown(computed), "new", digits, why)
 
 
 def digits_of(reference: Any, value: Any) -> float:
