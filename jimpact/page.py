@@ -37,10 +37,10 @@ figcaption { color: #51606f; font-size: 0.9rem }
 LONG = 40  # letters: more are a sentence, set to the left
 
 
-def page(title: str, parts: Iterable[str]) -> str:
-    """A whole page of parts that are HTML already."""
+def page(title: str, parts: Iterable[str], style: str = "") -> str:
+    """A whole page of parts that are HTML already; `style` adds to that of all pages."""
     head = '<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content="width=device-width">'
-    return f"{head}<title>{text(title)}</title><style>{STYLE}</style><body>{''.join(parts)}</body></html>\n"
+    return f"{head}<title>{text(title)}</title><style>{STYLE}{style}</style><body>{''.join(parts)}</body></html>\n"
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:

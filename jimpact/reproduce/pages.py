@@ -24,6 +24,14 @@ MEANINGS = {
     "unchecked": "the text gives nothing to compare with",
     "new": "the paper does not say it",
 }
+WIDE = """
+body { max-width: 88rem } h1 { margin-top: 2.5rem } figure { max-width: 60rem }
+.findings { font-size: 0.85rem; width: 100% } .findings th, .findings td { text-align: left; vertical-align: top }
+.findings td:first-child { white-space: nowrap } .findings td:last-child { min-width: 24rem }
+.agrees .verdict { color: #1f7a6d } .misprint .verdict, .differs .verdict { color: #b3273c; font-weight: 600 }
+.convention .verdict { color: #9a6b00 } .unchecked .verdict, .new .verdict { color: #51606f }
+.parts { columns: 3; font-size: 0.9rem } .scroll { overflow-x: auto }
+"""
 
 
 def tally(records: Iterable[Record]) -> dict[str, int]:
@@ -51,16 +59,34 @@ def markdown_page(papers: Sequence[Paper], records: Sequence[Record]) -> str:
 def html_page(papers: Sequence[Paper], records: Sequence[Record], out: Path) -> str:
     parts = [f"<h1>Five papers, reproduced</h1><p class=lead>{text(LEAD.replace('`', ''))}</p>"]
     parts += [table(("verdict", "meaning", *(paper.key for paper in papers), "all"), _summary(papers, records))]
+    links = [f'<a href="#{text(_anchor(r))}">{text(_anchor(r))}</a> {text(r.title)}' for r in records]
+    parts += [f"<p class=parts>{'<br>'.join(links)}</p>"]
     for paper in papers:
         parts += [f"<h1>{text(paper.title)}</h1><p class=lead>{text(paper.citation)}</p>"]
         for record in (record for record in records if record.paper == paper.key):
-            parts += [f"<h2>{text(record.title)}</h2>", table(HEAD, map(_row, record.findings))]
+            parts += [f'<h2 id="{text(_anchor(record))}">{text(record.title)}</h2>', _findings(record.findings)]
             for grid in record.grids:
-                parts += [f"<p>{text(grid['title'])}</p>", table(grid["columns"], grid["rows"])]
+                cells = table(grid["columns"], grid["rows"])
+                parts += [f"<p>{text(grid['title'])}</p><div class=scroll>{cells}</div>"]
             for picture in record.pictures:
                 image = (out / record.paper / f"{picture['name']}.png").read_bytes()
                 parts += [embedded(image, picture["caption"])]
-    return page("Five papers, reproduced", parts)
+    return page("Five papers, reproduced", parts, WIDE)
+
+
+def _anchor(record: Record) -> str:
+    return f"{record.paper}/{record.part}"
+
+
+def _findings(findings: Iterable[dict]) -> str:
+    """The table of findings, each row marked with its verdict."""
+    top = "".join(f"<th>{name}</th>" for name in HEAD)
+    rows = []
+    for finding in findings:
+        cells = zip(HEAD, _row(finding), strict=True)
+        inner = "".join(f"<td{' class=verdict' if name == 'verdict' else ''}>{text(x)}</td>" for name, x in cells)
+        rows.append(f'<tr class="{text(finding["verdict"])}">{inner}</tr>')
+    return f"<table class=findings><thead><tr>{top}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
 def _summary(papers: Sequence[Paper], records: Sequence[Record]) -> list[list[Any]]:
