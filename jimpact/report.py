@@ -9,7 +9,7 @@ from jimpact.identify.audit import Audit
 from jimpact.identify.compare import Comparison
 from jimpact.identify.fit import Fit
 from jimpact.laws import LAWS
-from jimpact.page import figure, page, plain, table, text
+from jimpact.page import figure, number, page, plain, table, text
 
 __all__ = ["audit_record", "comparison_page", "comparison_record", "fit_page", "fit_record"]
 
@@ -128,12 +128,12 @@ def _estimates(fit: Fit, intervals: dict[str, dict[str, tuple[float, float]]]) -
     rows = [
         [
             name.replace("_", " "),
-            float(number),
+            float(estimate),
             fit.standard_error[name],
             *(f"{number(ends[name][0])} to {number(ends[name][1])}" for ends in intervals.values()),
             "yes" if fit.identifiable[name] else "no",
         ]
-        for name, number in zip(fit.names, fit.numbers, strict=True)
+        for name, estimate in zip(fit.names, fit.numbers, strict=True)
     ]
     return table(head, rows)
 
