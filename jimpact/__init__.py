@@ -8,7 +8,7 @@ from typing import Any
 
 from jimpact.bodies import Collision, ManyCollision, collide, collide_bodies
 from jimpact.contact import Body, contact_frame, immovable
-from jimpact.diagnostics import event_sequence, permissible
+from jimpact.diagnostics import MODES, event_sequence, permissible
 from jimpact.impact import solve
 from jimpact.inertia import inverse_inertia, inverse_inertia_contacts, inverse_inertia_generalized
 from jimpact.laws import LAWS
@@ -22,6 +22,7 @@ from jimpact.trace import trace
 __version__ = "0.1.0"
 __all__ = [
     "LAWS",
+    "MODES",
     "Body",
     "Collision",
     "Contacts",

@@ -24,7 +24,7 @@ from jimpact.cli_fit import add_commands
 from jimpact.cli_reproduce import add_command as add_reproduce
 from jimpact.config import ConfigError
 from jimpact.contact import apply_impulse
-from jimpact.diagnostics import event_sequence
+from jimpact.diagnostics import MODES, event_sequence
 from jimpact.identify.table import TableError
 from jimpact.impact import solve
 from jimpact.laws import LAWS
@@ -36,16 +36,6 @@ from jimpact.tables import console, table
 __all__ = ["main"]
 
 FORMATS = (".png", ".svg", ".pdf")
-MODES = {  # Sun & Baruh's cases
-    -1: "none",
-    0: "slips throughout",
-    1: "slip stops in compression, then sticks",
-    2: "slip stops in compression, then slips anew",
-    3: "slip stops in restitution, then sticks",
-    4: "slip stops in restitution, then slips anew",
-    5: "starts without slip, sticks",
-    6: "starts without slip, slips",
-}
 LEDGER = ("compression_work", "restitution_work", "friction_work", "kinetic_energy_change")
 LETTERS = "c compression ends, d begins anew, l direction invariant, s slip zero, r end"
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)

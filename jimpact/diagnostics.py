@@ -10,7 +10,7 @@ from jimpact.contact import check_batch, floating
 from jimpact.state import Impact, Outcome
 from jimpact.types import Array, ArrayLike
 
-__all__ = ["LETTERS", "Margins", "event_sequence", "in_order", "permissible"]
+__all__ = ["LETTERS", "MODES", "Margins", "event_sequence", "in_order", "permissible"]
 
 LETTERS = (
     ("line_start", "l"),
@@ -19,6 +19,16 @@ LETTERS = (
     ("recompression_start", "d"),
     ("recompression_end", "c"),
 )
+MODES = {  # Sun & Baruh's cases, `info.mode`
+    -1: "no impact",
+    0: "slips throughout",
+    1: "stops in compression, sticks",
+    2: "stops in compression, slips anew",
+    3: "stops in restitution, sticks",
+    4: "stops in restitution, slips anew",
+    5: "starts without slip, sticks",
+    6: "starts without slip, slips",
+}
 
 
 class Margins(NamedTuple):

@@ -11,16 +11,6 @@ from .forms import Crowd
 
 __all__ = ["TerminationForm", "run"]
 
-MODES = {
-    -1: "no impact",
-    0: "slides throughout",
-    1: "stops in compression, sticks",
-    2: "stops in compression, slides on",
-    3: "stops in restitution, sticks",
-    4: "stops in restitution, slides on",
-    5: "starts without slip, sticks",
-    6: "starts without slip, slides",
-}
 BALANCE = 1e-6  # of the work of compression: standard accuracy, slip up to 10^4 x the approach
 
 
@@ -78,7 +68,7 @@ def _rows(ends: dict[str, jimpact.Impact]) -> list[list[str | int]]:
     rows: list[list[str | int]] = []
     for outcome in jimpact.Outcome:
         rows.append([f"outcome {outcome.name}", *(int((end.outcome == outcome).sum()) for end in ends.values())])
-    for mode, words in MODES.items():
+    for mode, words in jimpact.MODES.items():
         counts = [int((end.info.mode == mode).sum()) for end in ends.values()]
         rows += [[words, *counts]] if any(counts) else []
     most = max(int(end.info.compressions.max()) for end in ends.values())

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+import jimpact
 from jimpact.reproduce import Finding, Grid, Picture, Progress, Result, claim, new, unchecked
 
 from .algorithm import Solved, solve_by_text
@@ -18,15 +19,6 @@ from .pendulum import Pendulum, energy, matrices, tip
 
 __all__ = ["run"]
 
-MODES = {  # Sun & Baruh's cases, `info.mode`
-    0: "slips throughout",
-    1: "stops in compression, sticks",
-    2: "stops in compression, slips anew",
-    3: "stops in restitution, sticks",
-    4: "stops in restitution, slips anew",
-    5: "no slip, sticks",
-    6: "no slip, slips",
-}
 ROUND_OFF = 1e-12
 LINE, MARK = "#1f4e9c", "#d1495b"
 
@@ -126,7 +118,7 @@ def _table(motion: Motion, text: list[Solved]) -> Grid:
             f"{b.time:.6f}",
             *(f"{x:.5f}" for x in (-b.before[1], b.after[1], b.before[0], b.after[0] + 0.0)),
             f"{b.energy_lost:.2e}",
-            MODES[b.mode],
+            jimpact.MODES[b.mode],
             s.boxes,
         )
         for b, s in zip(motion.bounces, text, strict=True)

@@ -9,7 +9,7 @@ from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from .rod import MODES
+import jimpact
 
 __all__ = ["COLOURS", "Frame", "Panel", "draw_modes", "maps"]
 
@@ -85,7 +85,7 @@ def _placed(frame: Frame) -> dict:
 
 def _legend(figure: Figure, panels: Sequence[Panel]) -> None:
     seen = sorted(set().union(*(np.unique(panel.values).tolist() for panel in _modes(panels))))
-    handles = [Patch(facecolor=COLOURS[k], edgecolor="#777777", label=f"{k}  {MODES[k]}") for k in seen]
+    handles = [Patch(facecolor=COLOURS[k], edgecolor="#777777", label=f"{k}  {jimpact.MODES[k]}") for k in seen]
     marked = [panel for panel in panels if panel.wrong is not None and panel.wrong.any()]
     if marked:
         label = OUTLINED if len(marked) > len(_modes(marked)) else WRONG

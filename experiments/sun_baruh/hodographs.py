@@ -4,9 +4,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+import jimpact
 from jimpact.reproduce import Progress, solve_many, trace_many
 
-from .rod import MODES, inverse_inertia
+from .rod import inverse_inertia
 from .space_form import MaterialForm, MaterialMap
 
 __all__ = ["draw_hodographs", "pieces"]
@@ -49,7 +50,9 @@ def _panel(axes: Axes, form: MaterialForm, case: MaterialMap, progress: Progress
         slip = exact.sliding_velocity[i]
         path = pieces(mode, np.array(form.velocity[:2]), *np.asarray(near.velocity[i, ::-1, :2]))
         axes.plot(*slip.T, color=colour, lw=2, label=f"μ = {friction[i]:g}, exact")
-        axes.plot(*path.T, color=colour, lw=1.2, ls="--", marker="o", ms=3.5, label=f"approximation: {MODES[mode]}")
+        axes.plot(
+            *path.T, color=colour, lw=1.2, ls="--", marker="o", ms=3.5, label=f"approximation: {jimpact.MODES[mode]}"
+        )
         axes.plot(*slip[-1], color=colour, marker="s", ms=6)
     axes.plot(0, 0, "k+", ms=12)
     axes.plot(*form.velocity[:2], "k.", ms=9)

@@ -22,7 +22,6 @@ from jimpact.config import Positive, Table
 from jimpact.reproduce import Progress, solve_many
 
 __all__ = [
-    "MODES",
     "RULES",
     "STUCK",
     "TURNED",
@@ -44,15 +43,6 @@ __all__ = [
     "spread",
 ]
 
-MODES = (
-    "slides throughout",
-    "stops in compression, sticks",
-    "stops in compression, slides back",
-    "stops in restitution, sticks",
-    "stops in restitution, slides back",
-    "starts at rest, sticks",
-    "starts at rest, slides",
-)
 STUCK, TURNED = (1, 3, 5), (2, 4, 6)  # cases of Table 1 that end sticking, or in a slide that began at rest
 RULES = {"poisson": "Poisson", "stronge": "energetic"}
 
