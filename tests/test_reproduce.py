@@ -73,13 +73,15 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
 
 
 @pytest.mark.parametrize(
-    ("printed", "computed"), [("0.3157", 0.31565), ("1.50", 1.509), (["12", "-3.0"], [12.9, -3.05])]
+    ("printed", "computed"), [("0.3157", 0.31565), ("1.50", 1.509), (["12", "-3.0"], [12.4, -3.05])]
 )
 def test_a_number_agrees_to_its_last_printed_digit(printed: str | list[str], computed: object) -> None:
     assert number("X", "", "", printed, computed).verdict == "agrees"
 
 
-@pytest.mark.parametrize(("printed", "computed"), [("0.3157", 0.3159), ("1.50", 1.52), (["12", "-3.0"], [12, -3.2])])
+@pytest.mark.parametrize(
+    ("printed", "computed"), [("0.3157", 0.3159), ("1.50", 1.52), (["12", "-3.0"], [12, -3.2]), ("12", 13)]
+)
 def test_a_number_that_does_not_agree_must_be_explained(printed: str | list[str], computed: object) -> None:
     with pytest.raises(ValueError, match="does not agree; pass a verdict"):
         number("X", "", "", printed, computed)
@@ -88,6 +90,13 @@ def test_a_number_that_does_not_agree_must_be_explained(printed: str | list[str]
 def test_a_claim_that_does_not_hold_must_be_explained() -> None:
     with pytest.raises(ValueError, match="does not agree"):
         claim("X", "", "", "always", "not always", False)
+
+
+@pytest.mark.parametrize("verdict", ["misprint", "differs", "convention"])
+def test_what_agrees_is_not_called_wrong(verdict: str) -> None:
+    """The verdict that a part passes is for the case that it does not agree."""
+    assert number("X", "", "", "1.0", 1.04, "reason", verdict).verdict == "agrees"
+    assert claim("X", "", "", "always", "always", True, "reason", verdict).verdict == "agrees"
 
 
 def test_an_explanation_needs_words() -> None:

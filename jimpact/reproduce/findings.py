@@ -2,7 +2,7 @@
 
 | verdict    | meaning                                                                                   |
 |------------|-------------------------------------------------------------------------------------------|
-| agrees     | the paper is right: to its last printed digit, or in the words of its claim               |
+| agrees     | the paper is right: to a unit of its last printed digit, or in the words of its claim     |
 | convention | the same answer under another reading, tolerance or definition, which `why` names         |
 | misprint   | the paper prints something else; `why` gives the evidence                                 |
 | differs    | the paper prints something else and no misprint explains it; `why` says what is known     |
@@ -70,20 +70,19 @@ class Result(NamedTuple):
 def number(
     id: str, where: str, what: str, printed: Printed, computed: Any, why: str = "", verdict: str = ""
 ) -> Finding:
-    """A number, or an array of them, against its print; it agrees to one unit of each last printed digit.
+    """A number, or an array of them, against its print.
 
-    What does not agree needs a `verdict` (convention, misprint or differs) and the reason.
+    It agrees to one unit of each last printed digit, a whole number if it rounds to the print. `verdict` (convention,
+    misprint or differs) and `why` say what it is if it does not.
     """
     words, values = _flat(printed), np.asarray(computed, float).ravel()
     if len(words) != len(values):
         raise ValueError(f"{id}: {len(words)} numbers printed, {len(values)} computed")
-    units = np.array([float(Decimal(1).scaleb(int(Decimal(word).as_tuple().exponent))) for word in words])
-    said = np.array([float(word) for word in words])
+    said, units = np.array([float(word) for word in words]), np.array([_unit(word) for word in words])
     agrees = bool((np.abs(values - said) <= units * (1 + 1e-9)).all())
-    if verdict or not agrees:
-        _explained(id, verdict, why)
     text = _numbers([f"{x:.7g}" for x in values])
-    return Finding(id, where, what, _numbers(words), text, verdict or "agrees", digits_of(said, values), why)
+    found = _verdict(id, agrees, verdict, why)
+    return Finding(id, where, what, _numbers(words), text, found, digits_of(said, values), why)
 
 
 def claim(
@@ -97,10 +96,8 @@ def claim(
     verdict: str = "",
     digits: float | None = None,
 ) -> Finding:
-    """A statement in words; if it does not hold, `verdict` (convention, misprint or differs) and the reason."""
-    if verdict or not holds:
-        _explained(id, verdict, why)
-    return Finding(id, where, what, printed, shown(computed), verdict or "agrees", digits, why)
+    """A statement in words; `verdict` (convention, misprint or differs) and `why` say what it is if it does not hold."""
+    return Finding(id, where, what, printed, shown(computed), _verdict(id, holds, verdict, why), digits, why)
 
 
 def unchecked(id: str, where: str, what: str, computed: Any, why: str) -> Finding:
@@ -122,9 +119,18 @@ def digits_of(reference: Any, value: Any) -> float:
     return float(min(MOST_DIGITS, -np.log10(gap / scale))) if scale > 0 else 0.0
 
 
-def _explained(id: str, verdict: str, why: str) -> None:
-    if verdict not in EXPLAINED or not why:
+def _verdict(id: str, holds: bool, otherwise: str, why: str) -> str:
+    if holds:
+        return "agrees"
+    if otherwise not in EXPLAINED or not why:
         raise ValueError(f"{id}: does not agree; pass a verdict of {', '.join(EXPLAINED)} and why")
+    return otherwise
+
+
+def _unit(word: str) -> float:
+    """How far from a printed number another may be: a unit of its last digit, or half of one for whole numbers."""
+    unit = float(Decimal(1).scaleb(int(Decimal(word).as_tuple().exponent)))
+    return unit if "." in word else 0.5 * unit
 
 
 def _flat(printed: Printed) -> list[str]:

@@ -14,10 +14,12 @@ __all__ = ["html_page", "markdown_page", "tally"]
 HEAD = ("id", "where", "what", "printed", "computed", "digits", "verdict", "why")
 LEAD = (
     "Every number, table and figure of five papers, recomputed by `jimpact reproduce` from the configurations in "
-    "`configs/`; this page is generated. Digits: how many agree, of the largest number printed."
+    "`configs/`; this page is generated. Digits: how many agree, of the largest number printed. The papers were read as "
+    "extracted text, so that a misprint of a symbol may be a loss of the extraction. Events are letters: c end of "
+    "compression, s slip is zero, l the direction of slip is invariant, d a further compression begins, r the end."
 )
 MEANINGS = {
-    "agrees": "right to the last printed digit, or in the words of the claim",
+    "agrees": "right to a unit of the last printed digit, or in the words of the claim",
     "convention": "the same answer under another reading, tolerance or definition",
     "misprint": "the paper prints something else, with the evidence",
     "differs": "the paper prints something else and no misprint explains it",
