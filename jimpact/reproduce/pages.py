@@ -14,8 +14,8 @@ __all__ = ["html_page", "markdown_page", "tally"]
 HEAD = ("id", "where", "what", "printed", "computed", "digits", "verdict", "why")
 LEAD = (
     "Every number, table and figure of five papers, recomputed by `jimpact reproduce` from the configurations in "
-    "`configs/`; this page is generated. Digits: how many agree, of the largest number printed. The papers were read as "
-    "extracted text, so that a misprint of a symbol may be a loss of the extraction. Events are letters: c end of "
+    "`configs/`; this page is generated. Digits: how many agree, of the largest number printed. The papers were read "
+    "as extracted text, so that a misprint of a symbol may be a loss of the extraction. Events are letters: c end of "
     "compression, s slip is zero, l the direction of slip is invariant, d a further compression begins, r the end."
 )
 MEANINGS = {
@@ -48,6 +48,7 @@ def markdown_page(papers: Sequence[Paper], records: Sequence[Record]) -> str:
     for paper in papers:
         own = [record for record in records if record.paper == paper.key]
         lines += ["", f"## {paper.title}", "", paper.citation, ""]
+        lines += [paper.notes, ""] if paper.notes else []
         for record in own:
             lines += [f"### {record.title}", "", f"`jimpact reproduce {record.paper}/{record.part}`, {record.config}"]
             if record.findings:
@@ -64,7 +65,7 @@ def html_page(papers: Sequence[Paper], records: Sequence[Record], out: Path) -> 
     links = [f'<a href="#{text(_anchor(r))}">{text(_anchor(r))}</a> {text(r.title)}' for r in records]
     parts += [f"<p class=parts>{'<br>'.join(links)}</p>"]
     for paper in papers:
-        parts += [f"<h1>{text(paper.title)}</h1><p class=lead>{text(paper.citation)}</p>"]
+        parts += [f"<h1>{text(paper.title)}</h1><p class=lead>{text(paper.citation)}</p><p>{text(paper.notes)}</p>"]
         for record in (record for record in records if record.paper == paper.key):
             parts += [f'<h2 id="{text(_anchor(record))}">{text(record.title)}</h2>', _findings(record.findings)]
             for grid in record.grids:

@@ -43,6 +43,7 @@ class Paper:
     title: str
     citation: str
     parts: Sequence[Part]
+    notes: str = ""  # symbols and words that the rows use
 
 
 @dataclass(frozen=True)
