@@ -96,7 +96,7 @@ def claim(
     verdict: str = "",
     digits: float | None = None,
 ) -> Finding:
-    """A statement in words; if it does not hold, `verdict` (convention, misprint or differs) and `why` say what it is."""
+    """A statement in words; if it does not hold, `verdict` (convention, misprint, differs) and `why` say what it is."""
     return Finding(id, where, what, printed, shown(computed), _verdict(id, holds, verdict, why), digits, why)
 
 
