@@ -166,12 +166,13 @@ def _compare(args: argparse.Namespace) -> int:
     else:
         screen, rows = console(), []
         for row in found.rows:
-            rms = [float(x) for x in row.rms]
-            rows.append((row.law, row.score, *rms, row.fit.aic, row.outside or "-"))
-        channels = found.best.fit.rebounds.channels
-        columns = ("law", "error", *(f"rms {name}" for name in channels), "AIC", "no answer")
+            rows.append((row.law, row.score, f"{row.fit.aic:.1f}", f"{row.fit.bic:.1f}", row.outside or "-"))
+        columns = ("law", "error", "AIC", "BIC", "no answer")
         screen.print(table(f"{source}: {len(rebounds)} impacts", columns, rows, 5))
-        screen.print("error: of impacts that were held out, in units of the noise; rms: the same by channel")
+        channels = found.best.fit.rebounds.channels
+        rows = [(row.law, *row.rms.tolist()) for row in found.rows]
+        screen.print(table("Root mean square error of what was held out", ("law", *channels), rows, 3))
+        screen.print("error: of impacts that were held out, in units of the noise")
         for row in found.rows:
             named = zip(row.fit.names, row.fit.numbers.tolist(), strict=True)
             screen.print(f"- {row.law}: {', '.join(f'{name} {x:.3g}' for name, x in named)}", soft_wrap=True)

@@ -150,6 +150,8 @@ def comparison(table: Comparison) -> Figure:
     ax.barh(names, scores, color=PATH, alpha=0.75)
     ax.set(xlabel="held-out error / noise", xlim=(0, min(max(scores), 5 * min(scores)) * 1.05))
     ax.axvline(min(scores), color=STICK, linewidth=1)
+    for place, score in enumerate(scores):  # also of a bar that is longer than the axis
+        ax.text(0.01 * ax.get_xlim()[1], place, f"{score:.3g}", va="center", color="white", fontsize=9)
     return fig
 
 

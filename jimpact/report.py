@@ -40,15 +40,18 @@ def comparison_page(compared: Comparison, audit: Audit, source: str) -> str:
     """The report of a comparison of laws, as HTML."""
     lead = f"{audit.count} impacts from {source}; every group predicted from the others, in {compared.folds} folds."
     channels = compared.best.fit.rebounds.channels
-    head = ["law", "held-out error / noise", *(f"rms {name}" for name in channels), "AIC", "BIC", "parameters"]
-    rows = []
+    head = ["law", "error", *(f"rms {name}" for name in channels), "AIC", "BIC"]
+    rows, numbers = [], []
     for row in compared.rows:
         values = ", ".join(
             f"{n.replace('_', ' ')} {x:.3g}" for n, x in zip(row.fit.names, row.fit.numbers, strict=True)
         )
         note = f"{values}; no answer for {row.outside} impacts" if row.outside else values
-        rows.append([row.law, row.score, *row.rms.tolist(), row.fit.aic, row.fit.bic, note])
+        rows.append([row.law, row.score, *row.rms.tolist(), f"{row.fit.aic:.1f}", f"{row.fit.bic:.1f}"])
+        numbers.append([row.law, note])
     parts = [f"<h1>Which law?</h1><p class=lead>{text(lead)}</p>", table(head, rows)]
+    parts += ["<p>Error: of what was held out, in units of the noise; rms: the same in the units of each channel.</p>"]
+    parts += [table(["law", "parameters, fitted to all"], numbers)]
     parts += [
         figure(plot_fit.comparison(compared), "Shorter is better."),
         figure(plot_fit.held_out(compared), "Residuals of held-out impacts: median, half of them, and 5 to 95 %."),

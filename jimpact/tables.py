@@ -10,6 +10,8 @@ from rich.text import Text
 
 __all__ = ["console", "table"]
 
+NARROW = 30  # letters: a longer first column may break its lines
+
 
 def console() -> Console:
     return Console(markup=False, emoji=False, highlight=False)
@@ -18,10 +20,12 @@ def console() -> Console:
 def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[Any]], digits: int = 6) -> Table:
     """First column text, the others numbers; nothing in it is read as markup."""
     result = Table(title=Text(title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    cells = [[_cell(x, digits) for x in row] for row in rows]
+    narrow = max((len(row[0]) for row in cells), default=0) <= NARROW
     for i, column in enumerate(columns):
-        result.add_column(Text(column), justify="right" if i else "left", no_wrap=bool(i), overflow="fold")
-    for row in rows:
-        result.add_row(*(Text(_cell(x, digits)) for x in row))
+        result.add_column(Text(column), justify="right" if i else "left", no_wrap=bool(i) or narrow, overflow="fold")
+    for row in cells:
+        result.add_row(*map(Text, row))
     return result
 
 
