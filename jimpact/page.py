@@ -34,7 +34,7 @@ figcaption { color: #51606f; font-size: 0.9rem }
 """
 
 
-LONG = 40  # letters: more are a sentence, set to the left
+LONG = 26  # letters: more are a sentence, set to the left
 
 
 def page(title: str, parts: Iterable[str], style: str = "") -> str:

@@ -1,6 +1,6 @@
 """Section 3.7 and figure 4: unstable sticking, the four rays of constant sliding, and who reaches the origin."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -9,18 +9,17 @@ from matplotlib.patches import Patch, Wedge
 from pydantic import Field
 
 import jimpact
-from jimpact.config import ConfigError, Matrix, Name, NotNegative, Positive, Table
+from jimpact.config import ConfigError, Matrix, Name, NotNegative, Positive, Share, Table
 from jimpact.reproduce import Finding, Grid, Picture, Progress, Result, claim, number, solve_many, trace_many
 
 from .crowd import stick_ratio
-from .forms import Approach, Digits, Three
+from .forms import Approach, Digits, Error, Three
 from .quartic import growth, ray_angles
+from .shape import largest_gap
 
 __all__ = ["Fig4Form", "run"]
 
 BLUE, RED, PATH, RAY = "#cfe0f5", "#f8d9d6", "#22313f", "#5a6672"
-CONVERGED = 1.0  # degrees: slip that ends nearer to the ray than this is on its way along it
-SAME = 1e-7  # relative, standard accuracy
 Many = Annotated[int, Field(ge=4, le=100_000)]
 
 
@@ -33,6 +32,9 @@ class PathsForm(Table):
     count: Many
     radius: Positive
     normal_velocity: Approach
+    restitution: Share
+    scale: Positive
+    other_normal_velocity: Approach
 
 
 class RegionsForm(Table):
@@ -40,13 +42,20 @@ class RegionsForm(Table):
     normal_velocity: Approach
 
 
+class LimitsForm(Table):
+    converged_deg: Positive
+    path: Error
+
+
 class PrintedForm(Table):
-    inverse_times_76: Annotated[list[Three], Field(min_length=3, max_length=3)]
+    inverse_times_denominator: Annotated[list[Three], Field(min_length=3, max_length=3)]
     denominator: Digits
     rays_deg: Annotated[list[Digits], Field(min_length=4, max_length=4)]
     diverging_deg: Digits
     borders_deg: Annotated[list[Digits], Field(min_length=2, max_length=2)]
     reach_origin: Digits
+    scale: Name
+    normal_velocity: Name
 
 
 class Fig4Form(Table):
@@ -56,6 +65,7 @@ class Fig4Form(Table):
     contact: ContactForm
     paths: PathsForm
     regions: RegionsForm
+    limits: LimitsForm
     printed: PrintedForm
 
 
@@ -66,20 +76,32 @@ def run(form: Fig4Form, progress: Progress) -> Result:
     if len(angles) != 4 or (rates > 0).tolist() != [True, False, False, False]:
         raise ConfigError("contact: it has not the four rays of section 3.7, the first of them diverging")
     starts = _starts(form.paths.count, form.paths.radius, form.paths.normal_velocity)
-    path = trace_many(K, starts, mu, 1.0)
+    path = trace_many(K, starts, mu, form.paths.restitution)
     reach = np.isfinite(path.events.slip_end)
     inverse = np.linalg.inv(K) * float(form.printed.denominator)
     findings = [
-        number("B-Kinv", "3.7", "76 x the inverse of K", form.printed.inverse_times_76, inverse),
+        number(
+            "B-Kinv",
+            "3.7",
+            f"{form.printed.denominator} x the inverse of K",
+            form.printed.inverse_times_denominator,
+            inverse,
+        ),
         *_ray_findings(K, mu, angles, rates, form),
-        number("B-Fig4-origin", "Fig 4", "paths of 16 that reach the origin", form.printed.reach_origin, reach.sum()),
+        number(
+            "B-Fig4-origin",
+            "Fig 4",
+            f"paths of {len(reach)} that reach the origin",
+            form.printed.reach_origin,
+            reach.sum(),
+        ),
         *_regions(K, mu, angles, rates, form, progress),
-        _scale(K, starts, np.asarray(path.events.slip_end), mu),
+        *_shape(K, starts, path, form),
     ]
     kinds = [("diverging" if g > 0 else "converging", g) for g in rates]
     rows = [[f"{a:.4f}", kind, f"{g:.5f}"] for a, (kind, g) in zip(angles, kinds, strict=True)]
     grid = Grid("Rays of constant sliding.", ("angle (deg)", "kind", "growth of slip (1/kg)"), rows)
-    caption = "Baber's figure 4: paths of the sliding velocity from 16 directions, and the rays of constant sliding."
+    caption = "Baber's figure 4: paths of the sliding velocity from all directions, and the rays of constant sliding."
     return Result(
         findings, [Picture("fig4", _draw(np.asarray(path.sliding_velocity), starts, angles, rates), caption)], [grid]
     )
@@ -111,7 +133,7 @@ def _ray_findings(K: np.ndarray, mu: float, angles: np.ndarray, rates: np.ndarra
             "B-Fig4-stick",
             "3.7",
             "sticking is unstable",
-            "easy to check",
+            "easy to check unstable sticking occurs",
             f"needs friction {needed:.6f}, has {mu:g}",
             needed > mu,
         ),
@@ -124,7 +146,7 @@ def _regions(
     """All directions around the circle: which stop, and where slip points in the end."""
     count = form.regions.count
     starts = _starts(count, form.paths.radius, form.regions.normal_velocity)
-    impact = solve_many(K, starts, mu, 1.0, progress=progress)
+    impact = solve_many(K, starts, mu, form.paths.restitution, progress=progress)
     degrees, stops = 360 * np.arange(count) / count, np.isfinite(impact.info.slip_end)
     low, high = angles[1], angles[3]
     wrong = stops != ((degrees >= low) & (degrees <= high))
@@ -146,21 +168,41 @@ def _regions(
             "B-Fig4-converge",
             "3.7, Fig 4",
             "all others converge to the diverging ray, and so does slip that leaves the origin",
-            "trajectories in the red region converge to it",
+            "Trajectories in the red region converge to the ray",
             f"at the end at most {away[~stops].max():.2g} and {away[stops].max():.2g} degrees away",
-            bool(away.max() < CONVERGED),
+            bool(away.max() < form.limits.converged_deg),
         ),
     ]
 
 
-def _scale(K: np.ndarray, starts: np.ndarray, slip_end: np.ndarray, mu: float) -> Finding:
-    """Twice the slip at the same approach: it stops after twice the normal impulse."""
-    twice = trace_many(K, starts * np.array([2, 2, 1]), mu, 1.0).events.slip_end
-    gap = np.nanmax(np.abs(twice / (2 * slip_end) - 1))
-    words = "r = 2 looks like r = 1 scaled by 2; u_z plays no part"
-    computed = f"slip stops after twice the impulse, to {gap:.0e}"
-    same = bool((np.isfinite(twice) == np.isfinite(slip_end)).all() and gap < SAME)
-    return claim("B-Fig4-scale", "3.7", "shape of the paths", words, computed, same)
+def _shape(K: np.ndarray, starts: np.ndarray, path: Any, form: Fig4Form) -> list[Finding]:
+    """The paths of greater slip, and of another approach, beside the first: sample by sample."""
+    paths, mu, limit = form.paths, form.contact.friction, form.limits.path
+    larger = trace_many(K, starts * np.array([paths.scale, paths.scale, 1]), mu, paths.restitution)
+    faster = trace_many(K, np.column_stack([starts[:, :2], 0 * starts[:, 0] + paths.other_normal_velocity]), mu, paths.restitution)
+    scaled, count = largest_gap(K, mu, path, larger, paths.scale)
+    other, compared = largest_gap(K, mu, path, faster, 1.0)
+    n = len(starts)
+    return [
+        claim(
+            "B-Fig4-scale",
+            "3.7",
+            f"paths from r = {paths.scale:g} m/s, at {paths.scale:g} x the impulse",
+            form.printed.scale,
+            f"{n} paths differ by at most {scaled.max():.0e} of r",
+            bool(scaled.max() < limit),
+            f"{count} samples, between which a cubic is laid; but not where slip stops.",
+        ),
+        claim(
+            "B-Fig4-approach",
+            "3.7",
+            f"paths with u_z = {paths.other_normal_velocity:g} instead of {paths.normal_velocity:g} m/s",
+            form.printed.normal_velocity,
+            f"{n} paths differ by at most {other.max():.0e} of r",
+            bool(other.max() < limit),
+            f"{compared} samples, compared in the same way.",
+        ),
+    ]
 
 
 def _draw(paths: np.ndarray, starts: np.ndarray, angles: np.ndarray, rates: np.ndarray) -> Figure:
@@ -183,7 +225,7 @@ def _draw(paths: np.ndarray, starts: np.ndarray, angles: np.ndarray, rates: np.n
         ax.plot(*start[:2], "o", color=PATH, ms=6, zorder=4)
     ax.set(xlim=(-edge, edge), ylim=(-edge, edge), aspect="equal")
     ax.set(xlabel="sliding velocity $u_x$ (m/s)", ylabel="sliding velocity $u_y$ (m/s)")
-    ax.set_title("Slip from 16 directions: friction too weak to stick", fontsize=11)
+    ax.set_title(f"Slip from {len(starts)} directions: friction too weak to stick", fontsize=11)
     handles = [
         Line2D([], [], color=PATH, marker="o", lw=1.3, label="slip, from its start"),
         Line2D([], [], color=RAY, ls=":", lw=1.6, label="ray of constant sliding"),

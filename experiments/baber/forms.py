@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field
 
 from jimpact.config import FrictionRange, NotNegative, PositiveRange, Share, ShareRange, Table, Vector
 
-__all__ = ["Approach", "Approaching", "Count", "Crowd", "Digits", "Rotation", "Seed", "Sides", "Three"]
+__all__ = ["Approach", "Approaching", "Count", "Crowd", "Digits", "Error", "Rotation", "Seed", "Sides", "Three"]
 
 MOST = 1_000_000  # impacts in a batch: half a minute
 
@@ -44,6 +44,7 @@ Digits = Annotated[str, AfterValidator(_decimal)]
 Count = Annotated[int, Field(ge=1, le=MOST)]
 Seed = Annotated[int, Field(ge=0)]
 Three = Annotated[list[Digits], Field(min_length=3, max_length=3)]
+Error = Annotated[float, Field(gt=0, lt=1)]  # below which two results count as equal
 Approach = Annotated[float, Field(lt=0)]  # normal velocity, m/s
 Approaching = Annotated[Vector, AfterValidator(_approaching)]
 Sides = Annotated[Vector, AfterValidator(_positive)]

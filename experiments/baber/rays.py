@@ -8,23 +8,26 @@
 
 import numpy as np
 
-from jimpact.config import Matrix, Name, NotNegative, Table
+from jimpact.config import Matrix, Name, NotNegative, Positive, Table
 from jimpact.reproduce import Finding, Progress, Result, claim, directions_many, new
 
 from .crowd import matrices, stick_ratio
-from .forms import Count, Crowd
+from .forms import Count, Crowd, Error
 from .quartic import coefficients, growth_quartic, ray_angles, real_roots
 
 __all__ = ["RaysForm", "run", "sides"]
-
-RESIDUAL = 1e-12  # of the quartic, beside the sum of its terms
-SAME = 1e-9  # rad, or relative: roots of quartics that are well apart
-APART = 1e-2  # rad: rays nearer to each other than this are nearly a double root
 
 
 class OppositeForm(Table):
     inverse_inertia: Matrix
     friction: NotNegative
+
+
+class LimitsForm(Table):
+    residual: Error
+    same_rad: Error
+    apart_rad: Error
+    opposite_deg: Positive
 
 
 class RaysForm(Table):
@@ -34,6 +37,7 @@ class RaysForm(Table):
     quartics: Count
     crowd: Crowd
     opposite: OppositeForm
+    limits: LimitsForm
 
 
 def run(form: RaysForm, progress: Progress) -> Result:
@@ -46,7 +50,7 @@ def run(form: RaysForm, progress: Progress) -> Result:
     findings = [
         *_existence(directions, diverging, unstable),
         _separating(K, mu, directions, rates),
-        *_quartic(K, mu, directions, form.quartics),
+        *_quartic(K, mu, directions, form),
         _opposite(form),
         _growth(K[unstable], mu[unstable], rates[unstable], form.quartics),
     ]
@@ -62,7 +66,7 @@ def _existence(directions: np.ndarray, diverging: np.ndarray, unstable: np.ndarr
             "B-ray-unique",
             "3.10",
             "sticking is unstable exactly where one diverging ray exists",
-            "exists, and is unique",
+            "always a diverging ray and it is unique",
             f"in {right} of {n} random K and friction, {int(unstable.sum())} of them unstable",
             right == n,
         ),
@@ -70,7 +74,7 @@ def _existence(directions: np.ndarray, diverging: np.ndarray, unstable: np.ndarr
             "B-ray-exists",
             "3.11",
             "there is always a ray of constant sliding",
-            "at least one",
+            "there always exists a ray of constant sliding",
             f"at least {count.min()} in {n}",
             bool(count.min() >= 1),
             numbers,
@@ -93,9 +97,9 @@ def _separating(K: np.ndarray, mu: np.ndarray, directions: np.ndarray, rates: np
     )
 
 
-def _quartic(K: np.ndarray, mu: np.ndarray, directions: np.ndarray, count: int) -> list[Finding]:
-    K, mu, s = K[:count], mu[:count], directions[:count]
-    count = len(K)
+def _quartic(K: np.ndarray, mu: np.ndarray, directions: np.ndarray, form: RaysForm) -> list[Finding]:
+    limits, some = form.limits, slice(form.quartics)
+    K, mu, s = K[some], mu[some], directions[some]
     powers = np.arange(4, -1, -1)
     angle = np.arctan2(s[..., 1], s[..., 0])
     sine, cosine = np.sin(angle / 2)[..., None], np.cos(angle / 2)[..., None]
@@ -103,7 +107,7 @@ def _quartic(K: np.ndarray, mu: np.ndarray, directions: np.ndarray, count: int) 
     residual = np.nanmax(np.abs(terms.sum(-1)) / np.abs(terms).sum(-1))
     ours, theirs = np.sort(angle % (2 * np.pi), -1), ray_angles(K, mu)
     gaps = [_turn(ours[:, i] - ours[:, j]) for i in range(4) for j in range(i)]
-    apart = np.nanmin(np.stack(gaps), 0) > APART
+    apart = np.nanmin(np.stack(gaps), 0) > limits.apart_rad
     same = np.isfinite(ours).sum(-1) == np.isfinite(theirs).sum(-1)
     worst = np.nanmax(_turn(ours - theirs)[apart & same])
     return [
@@ -111,18 +115,18 @@ def _quartic(K: np.ndarray, mu: np.ndarray, directions: np.ndarray, count: int) 
             "B-quartic",
             "3.8",
             "quartic in tan(angle/2), coefficients a_0 to a_4",
-            "its roots are the rays",
+            "a_4 p^4 + a_3 p^3 + a_2 p^2 + a_1 p + a_0 = 0",
             f"residual at the rays at most {residual:.0e} of its terms",
-            bool(residual < RESIDUAL),
+            bool(residual < limits.residual),
         ),
         claim(
             "B-quartic-roots",
             "3.8",
             "real roots against invariant_directions",
-            "all rays",
-            f"same number in {int(same.sum())} of {count}, angles to {worst:.0e} rad",
-            bool(worst < SAME and same[apart].all()),
-            f"{int((~apart).sum())} have two rays within {APART:g} rad, nearly a double root, where digits are lost.",
+            "rays of constant sliding have angles which are the solutions",
+            f"same number in {int(same.sum())} of {len(K)}, angles to {worst:.0e} rad",
+            bool(worst < limits.same_rad and same[apart].all()),
+            f"{int((~apart).sum())} have two rays within {limits.apart_rad:g} rad, nearly a double root, where digits are lost.",
         ),
     ]
 
@@ -137,9 +141,10 @@ def _opposite(form: RaysForm) -> Finding:
     angles = np.degrees(np.arctan2(directions[:, 1], directions[:, 0])) % 360
     nearest = angles[np.nanargmin(np.abs(angles - 180))]
     leading = coefficients(K, mu)[0]
-    words = "if a_4 = 0, pi is also a solution"
+    words = "If a_4 = 0 then theta = pi is also a solution"
     computed = f"a_4 = {leading:g}, ray at {nearest:.10f} degrees"
-    return claim("B-quartic-pi", "3.8", "ray at 180 degrees", words, computed, bool(abs(nearest - 180) < 1e-8))
+    holds = bool(leading == 0 and abs(nearest - 180) < form.limits.opposite_deg)
+    return claim("B-quartic-pi", "3.8", "ray at 180 degrees", words, computed, holds)
 
 
 def _growth(K: np.ndarray, mu: np.ndarray, rates: np.ndarray, count: int) -> Finding:

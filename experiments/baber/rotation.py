@@ -60,7 +60,7 @@ def share(body: Bodies) -> np.ndarray:
     return body.m[:, None, None] * np.eye(3) - cross_matrix(body.r) @ body.L @ cross_matrix(body.r)
 
 
-def pushed(body: Bodies, p: np.ndarray) -> Bodies:
-    """Step 7: the bodies after the impulses p (n, 3) at the contact."""
-    turn = np.einsum("nij,nj->ni", body.L, np.cross(body.r, p))
+def pushed(body: Bodies, p: np.ndarray, arm: np.ndarray | None = None) -> Bodies:
+    """Step 7: the bodies after the impulses p (n, 3) at the contact; `arm` is r unless it is given."""
+    turn = np.einsum("nij,nj->ni", body.L, np.cross(body.r if arm is None else arm, p))
     return body._replace(v=body.v + body.m[:, None] * p, w=body.w + turn)

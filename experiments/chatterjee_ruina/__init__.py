@@ -8,10 +8,10 @@ from jimpact.reproduce import Paper, Part
 
 from . import composite, definitions, energy, grazing, permissible, sequence, solutions, special
 from .fig_construction import Construction, figure_1, figure_2, figure_3
-from .fig_forms import Hinge, InfiniteFriction, NearGrazing
+from .forms import Hinge, InfiniteFriction, NearGrazing
 from .fig_situations import figure_4, figure_5, figure_6, figure_7, figure_8, figure_9
 from .forms import Scene, Solid
-from .law_forms import Laws
+from .forms import Laws
 from .sequence_forms import Sequence
 
 __all__ = ["PAPER"]

@@ -10,7 +10,7 @@ import numpy as np
 from jimpact.reproduce import Progress, Result, claim, solve_many
 
 from .definitions import permitted
-from .law_forms import Laws, Rebound, Spread
+from .forms import Laws, Rebound, Spread
 from .populations import answer, drawn, joined
 
 __all__ = ["run"]

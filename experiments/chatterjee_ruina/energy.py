@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from jimpact.reproduce import Finding, Grid, Picture, Progress, Result, claim, new, unchecked
 
-from .law_forms import Laws
+from .forms import Laws
 from .populations import Answer, Impacts, answer, drawn
 from .populations import energy as contact_energy
 from .space import STYLES

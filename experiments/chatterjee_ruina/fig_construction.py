@@ -16,7 +16,7 @@ from jimpact.config import Table
 from jimpact.plot_space import permissible_region
 from jimpact.reproduce import Finding, Picture, Progress, Result, claim, new, solve_many, unchecked
 
-from .constructions import routh, smith_path, whittaker
+from .baselines import routh, smith_path, whittaker
 from .forms import Scene, Share01, Shares, Solid
 from .populations import Population, answer, drawn, energy, joined, planar
 from .space import STYLES, Flat, canvas, curve, draw_curve, legend, mark, rename, share_of_energy, widen

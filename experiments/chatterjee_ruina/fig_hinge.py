@@ -7,7 +7,7 @@ import numpy as np
 
 from jimpact.reproduce import Finding, Grid, Progress, claim, new, solve_many
 
-from .fig_forms import Hinge
+from .forms import Hinge
 from .space import Flat, in_space
 
 __all__ = ["findings_of_the_limit"]

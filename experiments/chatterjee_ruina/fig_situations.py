@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from jimpact.plot_space import REGION, permissible_region, reached
 from jimpact.reproduce import Finding, Grid, Picture, Progress, Result, claim, number, unchecked
 
-from .fig_forms import Hinge, InfiniteFriction, NearGrazing
+from .forms import Hinge, InfiniteFriction, NearGrazing
 from .fig_hinge import findings_of_the_limit
 from .forms import Scene
 from .space import Flat, canvas, curve, draw_curve, legend, mark, share_of_energy

@@ -11,8 +11,8 @@ import numpy as np
 import jimpact
 from jimpact.reproduce import Finding, Grid, Progress, Result, claim, new, solve_many
 
-from .law_forms import Grazing, Laws
-from .listing import NORMAL, plastic, slips
+from .forms import Grazing, Laws
+from .baselines import NORMAL, plastic, slips
 from .populations import Answer, Impacts, answer, drawn, planar
 
 __all__ = ["run"]

@@ -9,8 +9,8 @@ import numpy as np
 from jimpact.reproduce import Finding, Progress, Result, claim, new
 
 from .definitions import permitted
-from .law_forms import Laws
-from .listing import NORMAL, candidate, collrule, plastic, slips
+from .forms import Laws
+from .baselines import NORMAL, candidate, collrule, plastic, slips
 from .populations import Impacts, answer, drawn, energy, joined
 
 __all__ = ["reach", "run"]

@@ -15,29 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import jimpact
-from jimpact.config import FrictionRange, PositiveRange, Table
 from jimpact.reproduce import Progress, solve_many
 
-from .forms import Count
+from .forms import Population
 
-__all__ = ["KINDS", "Answer", "Impacts", "Population", "answer", "drawn", "energy", "joined", "planar", "spheres"]
+__all__ = ["KINDS", "Answer", "Impacts", "answer", "drawn", "energy", "joined", "planar", "spheres", "times"]
 
 KINDS = ("bodies", "matrices", "gripping")
-LEAST_APPROACH = 0.01  # m/s, with speeds of order 1
-LEAST_MOBILITY = 0.1  # 1/kg, with random matrices of order 1
-
-
-class Population(Table):
-    """How many, and in which ranges."""
-
-    seed: int
-    count: Count  # of each kind
-    every: Count = 1  # for statements that solve each impact many times: one of so many
-    mass: PositiveRange  # kg
-    half_side: PositiveRange  # m, of a block
-    arm: PositiveRange  # m, from the centre to the contact, in each direction up to these
-    friction: FrictionRange
-    grip: PositiveRange  # friction over w / |d|
 
 
 class Impacts(NamedTuple):
@@ -76,7 +60,7 @@ def drawn(population: Population) -> dict[str, Impacts]:
     rng = np.random.default_rng(population.seed)
     n = population.count
     bodies = _with_motion(rng, _block(rng, population) + _block(rng, population), population)
-    matrices, gripping = (_with_motion(rng, _matrices(rng, n), population) for _ in range(2))
+    matrices, gripping = (_with_motion(rng, _matrices(rng, population), population) for _ in range(2))
     limit = gripping.W[:, 2, 2] / np.linalg.norm(gripping.W[:, :2, 2], axis=1)
     gripping = gripping._replace(mu=rng.uniform(*population.grip, n) * limit)
     return dict(zip(KINDS, (bodies, matrices, gripping), strict=True))
@@ -117,6 +101,11 @@ def answer(impacts: Impacts, law: str, progress: Progress, **options: object) ->
     return Answer(impulse, velocity, good, energy(impacts.W, velocity) / before, margins / np.array(scales), impact)
 
 
+def times(W: np.ndarray, P: np.ndarray) -> np.ndarray:
+    """A matrix times a vector, for each impact."""
+    return np.einsum("...ij,...j->...i", W, P)
+
+
 def energy(W: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Contact kinetic energy, equation (5) (J)."""
     return 0.5 * (v * np.linalg.solve(W, v[..., None])[..., 0]).sum(-1)
@@ -125,7 +114,7 @@ def energy(W: np.ndarray, v: np.ndarray) -> np.ndarray:
 def _with_motion(rng: np.random.Generator, W: np.ndarray, population: Population) -> Impacts:
     n = len(W)
     v = rng.normal(size=(n, 3))
-    v[:, 2] = -np.abs(v[:, 2]) - LEAST_APPROACH
+    v[:, 2] = -np.abs(v[:, 2]) - population.least_approach
     mu = rng.uniform(*population.friction, n)
     return Impacts(0.5 * (W + np.swapaxes(W, -1, -2)), v, mu, rng.uniform(0, 1, n), rng.uniform(-1, 1, n))
 
@@ -143,6 +132,6 @@ def _block(rng: np.random.Generator, population: Population) -> np.ndarray:
     return np.eye(3) / mass[:, None, None] + np.einsum("nij,njk,nlk->nil", lever, turning, lever)
 
 
-def _matrices(rng: np.random.Generator, n: int) -> np.ndarray:
-    root = rng.normal(size=(n, 3, 3))
-    return root @ np.swapaxes(root, -1, -2) + LEAST_MOBILITY * np.eye(3)
+def _matrices(rng: np.random.Generator, population: Population) -> np.ndarray:
+    root = rng.normal(size=(population.count, 3, 3))
+    return root @ np.swapaxes(root, -1, -2) + population.least_mobility * np.eye(3)

@@ -16,7 +16,7 @@ import jimpact
 from jimpact.reproduce import Finding, Grid, Picture, Progress, Result, claim, unchecked
 
 from .hinged_rod import hinged_rod
-from .listing import NORMAL, collrule
+from .baselines import NORMAL, collrule
 from .sequence_forms import Ball, Material, Sequence
 
 __all__ = ["in_sequence", "run"]

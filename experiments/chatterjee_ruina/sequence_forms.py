@@ -4,14 +4,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jimpact.config import NotNegative, Positive, Table
+from jimpact.config import FrictionRange, NotNegative, Positive, Share, Table, Vector
 
-from .forms import Count, Share01, Shares, Tangential
+from .forms import Count, Shares, Small, Tangential
 
-__all__ = ["Hinged", "Rack", "Sequence"]
+__all__ = ["Ball", "Crowd", "Cut", "Hinged", "Material", "Sequence"]
 
-Most = Annotated[int, Field(ge=1, le=10_000)]
-Degrees = Annotated[float, Field(gt=-90, lt=90)]
+BelowOne = Annotated[float, Field(ge=0, lt=1)]
 
 
 class Ball(Table):
@@ -21,46 +20,64 @@ class Ball(Table):
 
 class Material(Table):
     friction: NotNegative
-    restitution: Annotated[float, Field(ge=0, lt=1)]
+    restitution: BelowOne
     tangential_restitution: Tangential
+
+
+class Cut(Table):
+    most: Annotated[int, Field(ge=1, le=10_000)]  # impacts
+    decay: BelowOne  # of the energy of approach
+    ended: Small  # of the speed before: less approach is none
 
 
 class Three(Table):
     speed: Positive  # m/s
     sideways: float  # m/s
     middle: Positive  # mass of the middle ball, over that of a ball
-    nudge: Annotated[float, Field(gt=0, lt=1e-3)]
+    nudge: Small
+    direction: Vector
     draws: Count
     seed: int
 
 
-class Squeezed(Table):
+class Rod(Table):
+    mass: Positive  # kg
+    length: Positive  # m
     speed: Positive  # m/s
-    most: Most
-    decay: Share01
+
+
+class Crowd(Table):
+    seed: int
+    count: Count
+    contacts: Annotated[int, Field(ge=1, le=12)]
+    directions: Annotated[int, Field(ge=3)]  # in which the bodies can move
+    friction: FrictionRange
+    restitution: Annotated[float, Field(gt=0, lt=1)]  # the greatest
 
 
 class Rack(Table):
     speed: Positive  # m/s
+    rows: Annotated[list[Count], Field(min_length=1)]  # balls in each
     angle_deg: Annotated[list[Annotated[float, Field(gt=-29, lt=29)]], Field(min_length=1)]  # free of the other balls
-    most: Most
 
 
 class Hinged(Table):
     mass: Positive  # kg
     length: Positive  # m
-    angle_deg: Degrees
+    angle_deg: Annotated[float, Field(gt=-90, lt=90)]
     speed: Positive  # rad/s
     friction: Annotated[list[NotNegative], Field(min_length=1)]
     restitution: Shares
     heavy: Annotated[float, Field(ge=1e3)]
-    most: Most
 
 
 class Sequence(Table):
     ball: Ball
     material: Material
+    cut: Cut
     three: Three
-    squeezed: Squeezed
+    rod: Rod
+    squeezed_speed: Positive  # m/s
+    crowd: Crowd
     rack: Rack
     hinged: Hinged

@@ -14,8 +14,8 @@ import numpy as np
 
 from jimpact.reproduce import Finding, Progress, Result, claim, new, solve_many
 
-from .constructions import smith_roots
-from .law_forms import Laws, Several
+from .baselines import smith_roots
+from .forms import Laws, Several
 from .populations import Impacts, answer, drawn, joined, planar
 
 __all__ = ["run", "smith_solutions", "whittaker_solutions"]

@@ -7,8 +7,8 @@ import numpy as np
 
 from jimpact.reproduce import Finding, Grid, Progress, Result, claim, solve_many
 
-from .law_forms import Case, Laws
-from .listing import NORMAL, plastic, slips
+from .forms import Case, Laws
+from .baselines import NORMAL, plastic, slips
 from .populations import Impacts, answer, drawn, energy, joined, planar, spheres
 
 __all__ = ["run"]

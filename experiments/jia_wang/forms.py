@@ -9,16 +9,18 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from jimpact.config import FrictionRange, Matrix, NotNegative, Positive, PositiveRange, Share, ShareRange, Table, Vector
 
 __all__ = [
-    "BundlesForm",
+    "Bundle",
     "Case",
-    "HodographsForm",
+    "GrowingBundle",
+    "Icosahedron",
     "ImpactsForm",
     "Instance",
-    "MisprintsForm",
+    "Limits",
     "Pair",
+    "Pin",
     "Rigid",
-    "Table1Form",
     "TheoremsForm",
+    "last_digit",
     "values",
 ]
 
@@ -47,6 +49,11 @@ def values(words: Any) -> np.ndarray:
     return np.asarray(words, dtype=float)
 
 
+def last_digit(word: str) -> float:
+    """A unit of the last digit of a printed decimal."""
+    return float(Decimal(1).scaleb(int(Decimal(word).as_tuple().exponent)))
+
+
 Word = Annotated[str, AfterValidator(_decimal)]
 Words2 = Annotated[list[Word], Field(min_length=2, max_length=2)]
 Words3 = Annotated[list[Word], Field(min_length=3, max_length=3)]
@@ -57,6 +64,7 @@ Count = Annotated[int, Field(ge=1, le=1_000_000)]
 Seed = Annotated[int, Field(ge=0)]
 Approach = Annotated[float, Field(lt=0)]
 Small = Annotated[float, Field(gt=0, lt=1)]
+Directions = Annotated[int, Field(ge=0, le=4)]
 Sequence = Literal["cr", "scr", "csr", "lscr", "lcsr", "lcr", "clsr", "clr"]
 
 
@@ -67,6 +75,15 @@ class Case(Table):
     velocity: Vector
     friction: NotNegative
     restitution: Share
+
+
+class Limits(Table):
+    """What counts as equal: relative, but for velocities (m/s) and directions (rad)."""
+
+    exact: Small
+    formula: Small
+    velocity: Small
+    direction: Small
 
 
 class Rigid(Table):
@@ -89,15 +106,37 @@ class Spheres(Table):
 class Fit(Table):
     starts: Count
     seed: Seed
+    same: Small
+
+
+class ColumnsPrinted(Table):
+    """One half of Table 1; NI, FS, VS."""
+
+    truth_steps: Word
+    truth_seconds: Word
+    steps: Words3
+    seconds: Words3
+    errors: Words3
+
+
+class Columns(Table):
+    """Steps of one half of Table 1."""
+
+    step_truth: Positive
+    step_ni: Positive
+    step_fs: Positive
+    printed: ColumnsPrinted
 
 
 class Pair(Table):
-    """Two bodies that touch at the origin."""
+    """Two bodies that touch at the origin; `contact_velocity` is that before the impact, which is not printed."""
 
     friction: NotNegative
     restitution: Share
+    contact_velocity: Vector
     body_1: Rigid
     body_2: Rigid
+    table1: Columns
 
 
 class IcosahedronPrinted(Table):
@@ -116,8 +155,6 @@ class IcosahedronPrinted(Table):
     velocity_2: Words3
     angular_velocity_2: Words3
     sequence: Sequence
-    left_at: Word
-    largest_friction: Word
 
 
 class Icosahedron(Pair):
@@ -137,7 +174,6 @@ class PinPrinted(Table):
     moments_2: Words3
     position_2: Words3
     impulse: Words3
-    left_at: Word
 
 
 class Pin(Pair):
@@ -147,28 +183,10 @@ class Pin(Pair):
     printed: PinPrinted
 
 
-class ImpactsForm(Table):
-    """Both impacts of the paper."""
-
-    spheres: Spheres
-    fit: Fit
-    icosahedron: Icosahedron
-    pin: Pin
-
-
-class Contact(Table):
-    """The impact of fig. 3 in contact axes, and the velocity of body 1 that it was found with."""
-
-    inverse_inertia: Matrix
-    velocity: Vector
-    velocity_1: Vector
-    restitution: Share
-
-
 class InstancePrinted(Table):
     sequence: Sequence
-    centripetal: Annotated[int, Field(ge=0, le=4)] | None = None
-    centrifugal: Annotated[int, Field(ge=0, le=1)] | None = None
+    centripetal: Directions | None = None
+    centrifugal: Directions | None = None
 
 
 class Instance(Table):
@@ -180,23 +198,20 @@ class Instance(Table):
     printed: InstancePrinted
 
 
-class HodographsForm(Table):
-    """Figures 4, 7 and 10."""
+class Hodographs(Table):
+    """Figures 4, 7 and 10; the angle within which a direction counts as invariant, and others to try."""
 
-    contact: Contact
+    line_tolerance: Small
+    tolerances: Annotated[list[Small], Field(min_length=1)]
+    closed_form: Small
     instances: Annotated[list[Instance], Field(min_length=1)]
-
-
-class BundleContact(Table):
-    inverse_inertia: Matrix
-    restitution: Share
 
 
 class BundlePrinted(Table):
     count: Count
     reaching: Annotated[int, Field(ge=0)]
-    centripetal: Annotated[int, Field(ge=0, le=4)]
-    centrifugal: Annotated[int, Field(ge=0, le=1)]
+    centripetal: Directions
+    centrifugal: Directions
 
 
 class Bundle(Table):
@@ -206,51 +221,21 @@ class Bundle(Table):
     printed: BundlePrinted
 
 
+class GrowingBundlePrinted(BundlePrinted):
+    through_origin: Annotated[int, Field(ge=0)]
+
+
 class GrowingBundle(Bundle):
     angles: Annotated[list[Small], Field(min_length=1)]
+    drawn: Small
+    printed: GrowingBundlePrinted
 
 
-class BundlesForm(Table):
+class Bundles(Table):
     """Figures 6 and 8."""
 
-    contact: BundleContact
     fig6: Bundle
     fig8: GrowingBundle
-
-
-class RandomBodies(Table):
-    count: Count
-    seed: Seed
-    mass: PositiveRange
-    gyration: PositiveRange
-    arm: Positive
-    friction: FrictionRange
-    restitution: ShareRange
-
-
-class Isotropic(Table):
-    inverse_inertia: Matrix
-    friction: Positive
-
-
-class Theorem8(Table):
-    eigenvalues: Annotated[list[Positive], Field(min_length=2, max_length=2)]
-    along: Positive
-
-
-class TheoremsPrinted(Table):
-    directions: list[int]
-    sequences: list[Sequence]
-
-
-class TheoremsForm(Table):
-    """The theorems on random bodies, and one path for the closed form."""
-
-    bodies: RandomBodies
-    isotropic: Isotropic
-    theorem_8: Theorem8
-    printed: TheoremsPrinted
-    path: Case
 
 
 class Variable(Table):
@@ -263,6 +248,7 @@ class Variable(Table):
 
 class Timing(Table):
     batch: Count
+    large: Count
     seed: Seed
     spread: NotNegative
     repeats: Count
@@ -270,34 +256,92 @@ class Timing(Table):
     finest: Positive
 
 
-class TableImpactPrinted(Table):
-    truth: Words3
-    steps: Words3
-    seconds: Words3
-    errors: Words3
+class SpeedPrinted(Table):
+    """Section 6.4: what VS is said to gain."""
+
+    times_faster_than_ni: Word
+    percent_faster_than_fs: Word
+    part_of_time_of_ni: Word
+    accuracy_over_ni: Word
+    ndsolve_seconds: Words3
+    times_faster_than_ndsolve: Words2
+    milliseconds: Word
 
 
-class TableImpact(Case):
-    name: Literal["icosahedron", "pin"]
-    step_ni: Positive
-    step_fs: Positive
-    printed: TableImpactPrinted
-
-
-class Table1Form(Table):
+class Table1(Table):
     """Table 1: three methods on two impacts."""
 
     tolerance: Positive
     variable: Variable
     timing: Timing
-    impacts: Annotated[list[TableImpact], Field(min_length=2, max_length=2)]
+    printed: SpeedPrinted
 
 
-class MisprintsForm(Table):
-    """Impacts on which printed formulas are tried."""
+class Misprints(Table):
+    """What printed formulas are tried on beside the figures."""
 
-    tolerance: Positive
-    impact: Case
-    line: Case
-    growing: Case
+    difference: Small
     twice: Case
+
+
+class ImpactsForm(Table):
+    """Both impacts of the paper, with the figures and the table that start from them."""
+
+    limits: Limits
+    spheres: Spheres
+    fit: Fit
+    icosahedron: Icosahedron
+    pin: Pin
+    hodographs: Hodographs
+    bundles: Bundles
+    table1: Table1
+    misprints: Misprints
+
+
+class RandomBodies(Table):
+    count: Count
+    seed: Seed
+    mass: PositiveRange
+    gyration: PositiveRange
+    arm: Positive
+    friction: FrictionRange
+    restitution: ShareRange
+    special: Count
+    traced: Count
+
+
+class Isotropic(Table):
+    inverse_inertia: Matrix
+    friction: Positive
+    directions: Count
+
+
+class Theorem8(Table):
+    eigenvalues: Annotated[list[Positive], Field(min_length=2, max_length=2)]
+    along: Positive
+    count: Count
+    seed: Seed
+    largest: Positive
+
+
+class TheoremsPrinted(Table):
+    directions: list[int]
+    sequences: list[Sequence]
+
+
+class TheoremsLimits(Table):
+    """What counts as zero: relative, but for directions (rad); and the step of differences (rad)."""
+
+    exact: Small
+    direction: Small
+    difference: Small
+
+
+class TheoremsForm(Table):
+    """The theorems on random bodies."""
+
+    limits: TheoremsLimits
+    bodies: RandomBodies
+    isotropic: Isotropic
+    theorem_8: Theorem8
+    printed: TheoremsPrinted

@@ -34,11 +34,17 @@ class ErrataPrinted(Table):
     signs: Name
     singular: Name
     speed: Name
-    further: Name
+    radius: Name
+    position: Name
+
+
+class ErrataLimits(Table):
+    residual: Positive  # up to which an equation meets the solved impact
 
 
 class ErrataForm(Table):
     rod: Rod
     plane: PlanarScene
     space: SpatialScene
+    limits: ErrataLimits
     printed: ErrataPrinted

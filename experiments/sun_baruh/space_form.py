@@ -47,6 +47,15 @@ class Orientation(Table):
     says: Name  # in the text, of this figure
 
 
+class SpaceLimits(Table):
+    """What decides where the paper has words only."""
+
+    most: Share  # of the cells
+    small: Share
+    close: Positive  # relative
+    few: Share
+
+
 class SpacePrinted(Table):
     slide_parameters: Annotated[list[Name], Field(min_length=2, max_length=2)]  # of figures 8 and 10
     symmetric: Name
@@ -56,8 +65,14 @@ class SpacePrinted(Table):
     upright_sticks: Name
     more_friction_sticks: Name
     restitution_and_mode: Name
+    lower_restitution: Name
     side_lean_sticks_less: Name
+    more_sliding: Name
+    more_back: Name
+    flat_loses: Name
     same_modes: Name
+    rules_apart: Name
+    concluded_percent: Name
 
 
 class SpaceForm(Table):
@@ -69,6 +84,7 @@ class SpaceForm(Table):
     fine: Counts
     upright_deg: Positive  # within which the rod counts as upright
     maps: Annotated[list[Orientation], AfterValidator(partial(_in_order, (8, 9, 10, 11)))]
+    limits: SpaceLimits
     printed: SpacePrinted
 
 
@@ -88,10 +104,19 @@ class Hodographs(Table):
     restitution: Share
 
 
+class MaterialLimits(Table):
+    """What decides where the paper has words only."""
+
+    much_more: Positive  # times as far
+    identical: Positive  # relative
+    nearly_all: Share  # of the cells, or of the steps between them
+
+
 class MaterialPrinted(Table):
     energetic: Name
     normal: Name
     energy: Name
+    friction_loses: Name
     sideways: Name
     backwards: Name
 
@@ -107,6 +132,7 @@ class MaterialForm(Table):
     fine: Counts
     maps: Annotated[list[MaterialMap], AfterValidator(partial(_in_order, (12, 13)))]
     hodographs: Hodographs
+    limits: MaterialLimits
     printed: MaterialPrinted
 
 
