@@ -12,8 +12,8 @@ straight slip to zero (6.3), stick or slip along the centrifugal direction (6.2)
 Misprints that are corrected here: the curvature (37) has |gamma|, not |gamma'|, as first factor of its denominator;
 (42) means infinity where slip grows; case 1 of 6.3 books the work since event l; line 21 uses the slip before the
 impact; the centrifugal direction is told by the dot product. What is not printed: the `tolerance` below which
-|gamma x gamma'| counts as zero. Lines 6-9 update the normal velocity before the energy: `energy="after"`; explicit
-Euler steps would take it as it was before the step: "before".
+|gamma x gamma'| counts as zero. Explicit Euler steps change the energy by the normal velocity before the step,
+`energy="before"`, with which the printed steps of NI come out; lines 6-9 list it the other way round: "after".
 
 | symbol     | meaning                                               | unit |
 |------------|-------------------------------------------------------|------|
@@ -27,19 +27,27 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-__all__ = ["Run", "Steps", "algorithm1", "centrifugal"]
+__all__ = ["Fixed", "Run", "Steps", "Varied", "algorithm1", "centrifugal"]
 
 Energy = Literal["before", "after"]
 
 
-class Steps(NamedTuple):
-    """How far a step goes: a fixed normal impulse, or by (36) where `fixed` is 0."""
+class Fixed(NamedTuple):
+    """Steps of one normal impulse."""
 
-    fixed: float = 0.0
-    share: float = 0.5
-    arc: float = 0.01
-    turn: float = 0.01
-    printed_curvature: bool = False  # (37) as printed
+    size: float
+
+
+class Varied(NamedTuple):
+    """Steps by (36): epsilon, h1 and h2; `printed_curvature` takes (37) as printed."""
+
+    share: float
+    arc: float
+    turn: float
+    printed_curvature: bool = False
+
+
+Steps = Fixed | Varied
 
 
 class Run(NamedTuple):
@@ -81,7 +89,7 @@ def algorithm1(
     *,
     closed: bool = True,
     tolerance: float = 0.0,
-    energy: Energy = "after",
+    energy: Energy = "before",
     most: int = 100_000,
 ) -> Run:
     """Solve impacts (n, 3, 3), (n, 3), (n,), (n,); `closed=False` is NI. After `most` steps a lane is left as it is."""
@@ -104,7 +112,8 @@ def algorithm1(
 
 def _euler(given: Given, state: State, dg: np.ndarray, active: np.ndarray, steps: Steps, energy: Energy) -> State:
     """Lines 5-14, for active lanes."""
-    h = np.where(active, steps.fixed or _step_size(given, state.g, dg, steps), 0.0)
+    size = steps.size if isinstance(steps, Fixed) else _step_size(given, state.g, dg, steps)
+    h = np.where(active, size, 0.0)
     g, p = state.g + h[:, None] * dg, state.p + h
     before, after = (_normal_velocity(given, _impulse(given, *at)) for at in ((state.g, state.p), (g, p)))
     E = state.E - h * (after if energy == "after" else before)
@@ -112,7 +121,7 @@ def _euler(given: Given, state: State, dg: np.ndarray, active: np.ndarray, steps
     return State(g, p, np.where(ends, given.e**2 * E, E), state.restituting | ends, state.steps + active)
 
 
-def _step_size(given: Given, g: np.ndarray, dg: np.ndarray, steps: Steps) -> np.ndarray:
+def _step_size(given: Given, g: np.ndarray, dg: np.ndarray, steps: Varied) -> np.ndarray:
     """(36) and (37)."""
     r, speed = np.linalg.norm(g, axis=-1), np.linalg.norm(dg, axis=-1)
     s = g / r[:, None]

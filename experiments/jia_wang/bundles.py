@@ -18,10 +18,15 @@ from jimpact.reproduce import (
     trace_many,
 )
 
+from .bodies import case_of
+from .closed_form import Flow, flow_of
 from .drawing import bundle, tracks
-from .forms import Bundle, BundlesForm, GrowingBundle
+from .forms import Bundle, GrowingBundle, ImpactsForm
 
 __all__ = ["run", "spread"]
+
+
+Rays = tuple[np.ndarray, np.ndarray]  # invariant directions (4, 2) and rates (4,), nan where there are fewer
 
 
 class Ends(NamedTuple):
@@ -31,8 +36,9 @@ class Ends(NamedTuple):
     slip: np.ndarray  # after the impact
 
 
-def run(config: BundlesForm, progress: Progress) -> Result:
-    W, e, both = np.asarray(config.contact.inverse_inertia), config.contact.restitution, (config.fig6, config.fig8)
+def run(config: ImpactsForm, progress: Progress) -> Result:
+    case, both = case_of(config.icosahedron), (config.bundles.fig6, config.bundles.fig8)
+    W, e = np.asarray(case.inverse_inertia), case.restitution
     directions, rates = directions_many(W, np.array([one.friction for one in both]))
     drawn = [_velocities(spread(rays, one.printed.count), one) for rays, one in zip(directions, both, strict=True)]
     around = [_velocities(_unit(_angles(one)), one) for one in both]
@@ -49,9 +55,15 @@ def run(config: BundlesForm, progress: Progress) -> Result:
     rays = list(zip(directions, rates, strict=True))
     out = directions[1][rates[1] > 0][0]
     close = [_apart(ends[i].slip, out) for i in (1, 3)]
-    findings = [*_fig6(config.fig6, ends[0].stops, ends[2].stops, rays[0])]
-    findings += _fig8(config.fig8, ends[1].stops, ends[3].stops, close, rays[1])
-    return Result(findings, _pictures(config, lanes, ends[0].stops, close[0], rays), [_grid(config.fig8, close)])
+    before = [_apart(starts[:, :2], out) for starts in (drawn[1], around[1])]
+    flows = [flow_of(W, one.friction) for one in both]
+    findings = [
+        *_fig6(both[0], ends[0].stops, ends[2].stops, rays[0], flows[0]),
+        _fig8(both[1], close, rays[1], config.limits.direction),
+        _origin(both[1], ends[1].stops, ends[3].stops, rays[1], flows[1]),
+        _drift(np.concatenate(before), np.concatenate(close), config.limits.direction),
+    ]
+    return Result(findings, _pictures(both, lanes, ends[0].stops, close[0], rays), [_grid(both[1], close)])
 
 
 def _joined(parts: list[np.ndarray], friction: list[float]) -> tuple[np.ndarray, np.ndarray]:
@@ -102,8 +114,9 @@ def _counts(one: Bundle, rates: np.ndarray) -> tuple[str, bool]:
     return f"{inward} centripetal, {outward} centrifugal", (inward, outward) == (said.centripetal, said.centrifugal)
 
 
-def _fig6(one: Bundle, stops: np.ndarray, around: np.ndarray, rays: tuple[np.ndarray, np.ndarray]) -> list[Finding]:
+def _fig6(one: Bundle, stops: np.ndarray, around: np.ndarray, rays: Rays, flow: Flow) -> list[Finding]:
     """How many hodographs reach the origin."""
+    fastest = flow.rates(_angles(one))[0].max()
     said, (words, counted) = one.printed, _counts(one, rays[1])
     degrees = np.degrees(_angles(one)[~around])
     on = np.degrees(np.arctan2(rays[0][:, 1], rays[0][:, 0]))[np.isfinite(rays[1])] % 360
@@ -117,9 +130,20 @@ def _fig6(one: Bundle, stops: np.ndarray, around: np.ndarray, rays: tuple[np.nda
             f"{int(stops.sum())} of {len(stops)}; {words}",
             bool(counted and stops.sum() == said.reaching),
             f"Starts are not printed: here even between the straight ones. Of {len(around)} directions a share of "
-            f"{around.mean():.4f} reaches it (printed {said.reaching / said.count:.4f}), all but those from "
-            f"{degrees.min():.1f} to {degrees.max():.1f} degrees.",
+            f"{around.mean():.4f} reaches it ({said.reaching}/{said.count} is {said.reaching / said.count:.4f}), all "
+            f"but those from {degrees.min():.1f} to {degrees.max():.1f} degrees.",
+            "differs",
             digits=digits_of(said.reaching / said.count, around.mean()),
+        ),
+        claim(
+            "JW-Fig6-inward",
+            "5.1, fig. 6",
+            "all hodographs evolve towards the origin",
+            "towards the origin",
+            f"slip speed changes by at most {fastest:.3f} per unit of I_z in {one.all_around} directions",
+            bool(fastest < 0),
+            "g of (31), which depends on the direction of slip only.",
+            "differs",
         ),
         new(
             "JW-Fig6-rays", "fig. 6", "angles of the centripetal directions (deg)", straight, "The straight hodographs."
@@ -127,43 +151,65 @@ def _fig6(one: Bundle, stops: np.ndarray, around: np.ndarray, rays: tuple[np.nda
     ]
 
 
-def _fig8(
-    one: GrowingBundle, stops: np.ndarray, around: np.ndarray, close: list[np.ndarray], rays: tuple
-) -> list[Finding]:
-    """How many hodographs reach the centrifugal direction, and which reach the origin."""
+def _fig8(one: GrowingBundle, close: list[np.ndarray], rays: Rays, limit: float) -> Finding:
+    """How many hodographs reach the centrifugal direction."""
     said, (words, counted) = one.printed, _counts(one, rays[1])
-    near = ", ".join(f"{int((close[0] <= angle).sum())} within {angle:g}" for angle in one.angles)
+    within = {angle: int((close[0] <= angle).sum()) for angle in one.angles}
+    exactly = int((close[0] <= limit).sum())
+    near = ", ".join(f"{n} within {angle:g}" for angle, n in within.items())
     share = ", ".join(f"{(close[1] <= angle).mean():.4f} within {angle:g}" for angle in one.angles)
-    return [
-        claim(
-            "JW-Fig8",
-            "fig. 8",
-            "hodographs that reach the centrifugal direction",
-            f"{said.reaching} of {said.count}; {said.centripetal} centripetal, {said.centrifugal} centrifugal",
-            f"{near} rad, none exactly but the straight ones; {words}",
-            counted,
-            "A direction is reached only in the limit, and starts are not printed. Shares of all directions that end "
-            f"within an angle: {share} rad; the printed {said.reaching / said.count:.2f} is that of about 0.03 rad.",
-            "convention",
-        ),
-        claim(
-            "JW-Fig8-origin",
-            "5.2, fig. 8",
-            "hodographs that reach the origin",
-            "gamma_2, which starts on the centripetal direction, and gamma_3",
-            f"{int(stops.sum())} of {len(stops)}, on the centripetal direction; of {len(around)} all around "
-            f"{int(around.sum())}",
-            False,
-            "The centripetal direction repels, so that only a start on it leads to the origin: gamma_3 cannot.",
-            "differs",
-        ),
-    ]
+    limit_angle = np.quantile(close[1], said.reaching / said.count)
+    return claim(
+        "JW-Fig8",
+        "fig. 8",
+        "hodographs that reach the centrifugal direction",
+        f"{said.reaching} of {said.count}; {said.centripetal} centripetal, {said.centrifugal} centrifugal",
+        f"{exactly} exactly, {near} rad; {words}",
+        counted and exactly == said.reaching,
+        "A direction is reached only in the limit, unless slip starts on it or passes through zero; starts are not "
+        f"printed. Shares of all directions that end within an angle: {share} rad; {said.reaching}/{said.count} end "
+        f"within {limit_angle:.3f} rad.",
+        "convention" if counted and said.reaching in within.values() else "differs",
+    )
 
 
-def _pictures(config: BundlesForm, lanes: list, stops: np.ndarray, close: np.ndarray, rays: list) -> list[Picture]:
-    first = config.fig6.printed.count
-    limit = config.fig8.angles[2] if len(config.fig8.angles) > 2 else config.fig8.angles[-1]
-    titles = [f"Friction {one.friction:g}, approach {-one.normal_velocity:g} m/s" for one in (config.fig6, config.fig8)]
+def _origin(one: GrowingBundle, stops: np.ndarray, around: np.ndarray, rays: Rays, flow: Flow) -> Finding:
+    """Which hodographs of fig. 8 reach the origin."""
+    inward = rays[0][rays[1] <= 0]
+    turning = flow.turning(np.arctan2(inward[:, 1], inward[:, 0]))
+    return claim(
+        "JW-Fig8-origin",
+        "5.2, fig. 8",
+        "hodographs that reach the origin",
+        "gamma_2, which starts on the centripetal direction, and gamma_3",
+        f"{int(stops.sum())} of {len(stops)}; of {len(around)} all around {int(around.sum())}",
+        bool(stops.sum() >= one.printed.through_origin),
+        f"The start on the centripetal direction only: dh/da is {turning.min():+.3f} there, so that it repels, and no "
+        "other start leads to the origin.",
+        "differs",
+    )
+
+
+def _drift(before: np.ndarray, after: np.ndarray, limit: float) -> Finding:
+    """Whether slip turns towards the centrifugal direction."""
+    nearer = (after < before) | (after <= limit)
+    return claim(
+        "JW-Fig8-drift",
+        "5.2, fig. 8",
+        "all hodographs drift towards the centrifugal direction",
+        "all the hodographs",
+        f"{int(nearer.sum())} of {len(nearer)} end nearer to it than they start, or on it",
+        bool(nearer.all()),
+        "Starts of the figure and all around.",
+        "differs",
+    )
+
+
+def _pictures(
+    both: tuple[Bundle, GrowingBundle], lanes: list, stops: np.ndarray, close: np.ndarray, rays: list
+) -> list[Picture]:
+    first, limit = both[0].printed.count, both[1].drawn
+    titles = [f"Friction {one.friction:g}, approach {-one.normal_velocity:g} m/s" for one in both]
     six = bundle(lanes[:first], ~stops, ("ends before slip stops", "slip stops"), rays[0], titles[0])
     labels = (f"ends within {limit:g} rad of the centrifugal direction", "ends farther from it")
     eight = bundle(lanes[first:], close <= limit, labels, rays[1], titles[1])

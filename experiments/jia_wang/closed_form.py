@@ -29,6 +29,11 @@ class Flow(NamedTuple):
         z = np.exp(1j * np.asarray(angle))
         return (np.polyval(self.g, z) / z**2).real, (np.polyval(self.h, z) / z**2).real
 
+    def turning(self, angle: np.ndarray) -> np.ndarray:
+        """dh/da: above zero at an invariant direction that repels."""
+        z = np.exp(1j * np.asarray(angle))
+        return (1j * np.polyval(np.arange(2, -3, -1) * self.h, z) / z**2).real
+
 
 def flow_of(inverse_inertia: np.ndarray, friction: float) -> Flow:
     """The two polynomials of an impact."""

@@ -51,8 +51,8 @@ class Panel(NamedTuple):
     rays: Rays
 
 
-def hodographs(panels: Sequence[Panel], columns: int, *, zoom: float = 0.0) -> Figure:
-    """One hodograph per panel; `zoom` adds an inset of that half width (m/s) about the origin."""
+def hodographs(panels: Sequence[Panel], columns: int, tolerance: float, *, zoom: float = 0.0) -> Figure:
+    """One hodograph per panel, l within `tolerance` (rad); `zoom` adds an inset of that half width (m/s) at zero."""
     rows = -(-len(panels) // columns)
     fig = Figure(
         figsize=(5.0 * columns, 5.0 * rows + 0.7),
@@ -64,7 +64,7 @@ def hodographs(panels: Sequence[Panel], columns: int, *, zoom: float = 0.0) -> F
         handles |= {str(line.get_label()): line for line in _panel(ax, panel)}
         if zoom:
             _inset(ax, panel.curve, zoom)
-    letters = "c compression ends, s slip stops, r end,\nl within 0.01 rad of an invariant direction"
+    letters = f"c compression ends, s slip stops, r end,\nl within {tolerance:g} rad of an invariant direction"
     lines = [
         Line2D([], [], color=CURVE, marker="o", mfc="white", mew=1.6, ms=7, lw=2, label="slip, from its start"),
         Line2D([], [], ls="", marker="o", color=CURVE, ms=5, label=letters),

@@ -11,6 +11,7 @@ from jimpact.config import FrictionRange, Matrix, NotNegative, Positive, Positiv
 __all__ = [
     "Bundle",
     "Case",
+    "ColumnsPrinted",
     "GrowingBundle",
     "Icosahedron",
     "ImpactsForm",
@@ -272,6 +273,8 @@ class Table1(Table):
     """Table 1: three methods on two impacts."""
 
     tolerance: Positive
+    truth: Small
+    comparable: Positive
     variable: Variable
     timing: Timing
     printed: SpeedPrinted

@@ -133,6 +133,8 @@ def _totals(scene: Icosahedron, found: Reconstructed, impact: jimpact.Impact) ->
             "total impulse without friction (N s)",
             printed.impulse_without_friction,
             impact.impulse[1],
+            "By the reconstructed normal velocity.",
+            "differs",
         ),
     ]
 

@@ -53,10 +53,9 @@ def _balls(config: ImpactsForm) -> list[Finding]:
         ("JW-halfspace", "ball on a half-space", "diag(7, 7, 2)/(2 m1)", one, said_one),
     ):
         gap = np.abs(W - said).max() / said.max()
-        found = claim(
-            id, "2, after (5)", f"W of {what}", text, f"{given.count} random pairs: off by {gap:.0e}", gap < exact
-        )
-        findings.append(found._replace(digits=digits_of(said, W)))
+        where, words = "2, after (5)", f"{given.count} random pairs: off by {gap:.0e}"
+        why, digits = "Uniform balls, relative to the largest entry.", digits_of(said, W)
+        findings.append(claim(id, where, f"W of {what}", text, words, gap < exact, why, "differs", digits))
     return findings
 
 
@@ -70,20 +69,28 @@ def _solids(scene: Icosahedron) -> list[Finding]:
     """Centres of mass and moments of both bodies."""
     ball, height = truncated_icosahedron(scene.edge)
     tetrahedron = polyhedron(np.asarray(scene.vertices))
+    moment = ball.inertia(scene.body_1.mass)[0, 0]
     moments = np.linalg.eigvalsh(tetrahedron.inertia(scene.body_2.mass))
     said, said_2 = scene.printed, values(scene.printed.moments_2)
     name = "Truncated icosahedron (pentagons and hexagons), which the paper calls an icosahedron."
     trace = (
-        f"Of the uniform tetrahedron with the printed vertices; the print is off by up to "
-        f"{np.abs(said_2 / moments - 1).max():.1%}, its sum, {said_2.sum():.6f}, by {abs(said_2.sum() - moments.sum()):.0e}."
+        "Of the uniform tetrahedron with the printed vertices; the print is off by up to "
+        f"{np.abs(said_2 / moments - 1).max():.1%}, its sum, {said_2.sum():.6f}, by "
+        f"{abs(said_2.sum() - moments.sum()):.0e}."
     )
     where = "fig. 3"
     return [
-        number("JW-Fig3-o1", where, "height of centre 1 (m)", said.height_1, height, name),
+        number("JW-Fig3-o1", where, "height of centre 1 (m)", said.height_1, height, name, "differs"),
+        number("JW-Fig3-Q1", where, "moment of body 1 (kg m2)", said.moment_1, moment, name, "differs"),
         number(
-            "JW-Fig3-Q1", where, "moment of body 1 (kg m2)", said.moment_1, ball.inertia(scene.body_1.mass)[0, 0], name
+            "JW-Fig3-o2",
+            where,
+            "centre 2 (m)",
+            said.position_2,
+            tetrahedron.centre,
+            "Of the printed vertices.",
+            "differs",
         ),
-        number("JW-Fig3-o2", where, "centre 2 (m)", said.position_2, tetrahedron.centre),
         number("JW-Fig3-Q2", where, "moments of body 2 (kg m2)", said.moments_2, moments, trace, "misprint"),
     ]
 
@@ -170,7 +177,13 @@ def _digits(scene: Icosahedron) -> list[Finding]:
     return [
         typo,
         number(
-            "JW-stickratio", "after Theorem 5", "|B^-1 d|", said.stick_ratio, ratio, f"By (13); {other:.7f} by (23)."
+            "JW-stickratio",
+            "after Theorem 5",
+            "|B^-1 d|",
+            said.stick_ratio,
+            ratio,
+            f"By (13); {other:.7f} by (23).",
+            "differs",
         ),
     ]
 

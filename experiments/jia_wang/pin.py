@@ -39,8 +39,8 @@ def _ball(scene: Pin) -> list[Finding]:
             "centre of the ball (m)",
             scene.printed.position_2,
             solid.centre,
-            f"Cylinders from the printed bottoms out to the surface; the print is off by {shift[0]:.1%} of the shift by "
-            f"the holes in x and {shift[1]:.1%} in y.",
+            f"Cylinders from the printed bottoms out to the surface; the print is off by {shift[0]:.1%} of the shift "
+            f"by the holes in x and {shift[1]:.1%} in y.",
             "differs",
         ),
         number(
@@ -144,21 +144,19 @@ def _impulse(scene: Pin, limit: float) -> list[Finding]:
         "JW-pin-Ir",
         "6.4",
         "impulse of pin and ball (N s)",
-        _vector(impact.impulse[1]),
+        _vector(np.asarray(impact.impulse[1])),
         f"No check: R1, R2 and so the velocity before are not printed. Of the {len(every)} velocities by the printed "
         f"turn, in both senses, and all orders of the axes, {_vector(guess)} m/s was picked because it is closest to "
         "that of the row below.",
     )
     return [
-        found._replace(
-            printed=f"({', '.join(scene.printed.impulse)})", digits=digits_of(printed, impact.impulse[1])
-        ),
+        found._replace(printed=f"({', '.join(scene.printed.impulse)})", digits=digits_of(printed, impact.impulse[1])),
         new(
             "JW-pin-inv",
             "6.4",
             "velocity before that gives the printed impulse (m/s)",
             f"{_vector(velocity)}, sequence {exact}: {events}",
-            f"By construction: three numbers from three. The steps of Table 1 end at {left:.6f}, before slip stops.",
+            f"By construction: three numbers from three. The steps of Table 1 end at {left:.6f}.",
         ),
     ]
 
