@@ -16,7 +16,9 @@ sys.path.insert(0, str(ROOT))
 from experiments.sun_baruh import PAPER  # noqa: E402
 from experiments.sun_baruh.equations import moment_rows, paper_axes, slip_rows  # noqa: E402
 from experiments.sun_baruh.hodographs import pieces  # noqa: E402
+from experiments.sun_baruh.material import runs  # noqa: E402
 from experiments.sun_baruh.plane_form import PlaneForm, planar_grid  # noqa: E402
+from experiments.sun_baruh.plane_trends import beside  # noqa: E402
 from experiments.sun_baruh.ratios import mode_of, printed_needed, ratios_of  # noqa: E402
 from experiments.sun_baruh.rod import Rod, arm, gap, inverse_inertia, planar_inertia  # noqa: E402
 from experiments.sun_baruh.space_form import MaterialForm, SpaceForm  # noqa: E402
@@ -74,25 +76,25 @@ def test_printed_r2_changes_82_cells():
     assert (right != printed).sum() == 82
 
 
-def test_corrected_rows_are_minus_the_moment():
+def test_corrected_rows_are_minus_the_moment_and_the_contact_velocity():
     rng = np.random.default_rng(0)
     L, F, S = rng.normal(size=3), rng.uniform(0.1, 1, 3), (-1.0, 1.0)
     moment = np.cross(L, [S[0] * F[0], -F[1], S[1] * F[2]])
     np.testing.assert_allclose(moment_rows(L, S, printed=False) @ F, -moment, atol=ROUND_OFF)
     assert np.abs(moment_rows(L, S, printed=True) @ F + moment).max() > 0.1
-
-
-def test_slip_rows_are_the_contact_velocity():
-    v, w, L = np.random.default_rng(1).normal(size=(3, 3))
+    v, w = rng.normal(size=(2, 3))
     u = np.concatenate([v, w, np.zeros(3)])
     np.testing.assert_allclose(slip_rows(L) @ u, (v + np.cross(w, L))[[0, 2]], atol=ROUND_OFF)
 
 
 def test_pieces_pass_through_zero_where_slip_stops():
-    start, middle, end = np.array([[0.4, 0], [0.1, 0.1], [-0.2, 0.3]])
-    still = [(pieces(mode, start, middle, end) == 0).all(1).tolist() for mode in range(5)]
+    still = [(pieces(mode, *np.array([[0.4, 0], [0.1, 0.1], [-0.2, 0.3]])) == 0).all(1).tolist() for mode in range(5)]
     assert still == [[0, 0, 0], [0, 1], [0, 1, 0, 0], [0, 0, 1], [0, 0, 1, 0]]
 
 
-def test_gap_is_symmetric():
+def test_gaps_runs_and_edges():
     assert gap(np.array(4.0), np.array(5.0)) == gap(np.array(5.0), np.array(4.0)) == pytest.approx(0.2)
+    assert runs(np.array([0.1, 0.2, 0.3, 0.4]), np.array([0, 0, 2, 1])) == "0 up to 0.2, 2 up to 0.3, then 1"
+    assert runs(np.array([0.1, 0.2]), np.array([1, 1])) == "1 everywhere"
+    kinds = np.array([[0, 0, 1], [0, 2, 1]])
+    assert beside(kinds == 0, kinds == 1).tolist() == [[False, True, True], [False, False, False]]

@@ -15,6 +15,9 @@ __all__ = ["COLOURS", "Frame", "Panel", "draw_modes", "maps"]
 
 COLOURS = ("#dfe3ea", "#2a9d8f", "#d1495b", "#8fd0c6", "#f0a3ad", "#16325c", "#e09f3e")
 WRONG = "names another mode than the exact solution"
+COLUMNS = 4  # of the legend
+PANEL, GAPS = (3.3, 2.45), (0.72, 0.36)  # inches: width and height of a map, and between maps
+LEFT, RIGHT, ABOVE = 0.65, 0.72, 0.65  # inches
 OUTLINED = f"{WRONG} (below: white line)"
 
 
@@ -37,19 +40,36 @@ class Panel(NamedTuple):
     limits: tuple[float, float] | None = None
 
 
-def maps(frame: Frame, rows: Sequence[Sequence[Panel]], title: str, wide: float = 4.3, high: float = 2.9) -> Figure:
+def maps(frame: Frame, rows: Sequence[Sequence[Panel]], title: str) -> Figure:
     """Rows of panels with one legend of the modes that occur."""
-    figure = Figure(figsize=(wide * len(rows[0]), high * len(rows) + 0.9), layout="constrained")
-    grid = figure.subplots(len(rows), len(rows[0]), squeeze=False, sharex=True, sharey=True)
+    handles = _handles([panel for row in rows for panel in row])
+    lines = -(-len(handles) // COLUMNS)
+    figure, grid = _sheet(len(rows), len(rows[0]), 0.65 + 0.22 * lines)
     for i, row in enumerate(rows):
         for j, panel in enumerate(row):
             axes = grid[i, j]
             _draw(figure, axes, frame, panel)
             axes.set_xlabel(frame.x_label if i == len(rows) - 1 else "")
             axes.set_ylabel(frame.y_label if j == 0 else "")
-    figure.suptitle(title, fontsize=12)
-    _legend(figure, [panel for row in rows for panel in row])
+    figure.suptitle(title, fontsize=12, y=1 - 0.1 / figure.get_figheight(), va="top")
+    figure.legend(handles=handles, loc="lower center", ncols=min(COLUMNS, len(handles)), fontsize=9, frameon=False)
     return figure
+
+
+def _sheet(rows: int, columns: int, below: float) -> tuple[Figure, np.ndarray]:
+    """Axes of one size, placed in inches: a layout that measures every label takes as long as drawing them."""
+    width = LEFT + columns * PANEL[0] + (columns - 1) * GAPS[0] + RIGHT
+    height = below + rows * PANEL[1] + (rows - 1) * GAPS[1] + ABOVE
+    figure = Figure(figsize=(width, height))
+    figure.subplots_adjust(
+        left=LEFT / width,
+        right=1 - RIGHT / width,
+        bottom=below / height,
+        top=1 - ABOVE / height,
+        wspace=GAPS[0] / PANEL[0],
+        hspace=GAPS[1] / PANEL[1],
+    )
+    return figure, figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
 
 
 def draw_modes(axes: Axes, frame: Frame, mode: np.ndarray) -> None:
@@ -65,7 +85,7 @@ def _draw(figure: Figure, axes: Axes, frame: Frame, panel: Panel) -> None:
     else:
         low, high = panel.limits or (None, None)
         image = axes.imshow(panel.values.T, cmap=panel.colours, vmin=low, vmax=high, **_placed(frame))
-        figure.colorbar(image, ax=axes, pad=0.02)
+        figure.colorbar(image, cax=axes.inset_axes((1.02, 0, 0.045, 1)))
     if panel.wrong is not None and panel.wrong.any():
         mask = panel.wrong.T.astype(float)
         if np.issubdtype(panel.values.dtype, np.integer):
@@ -83,15 +103,15 @@ def _placed(frame: Frame) -> dict:
     return {"origin": "lower", "extent": edges, "aspect": "auto", "interpolation": "nearest"}
 
 
-def _legend(figure: Figure, panels: Sequence[Panel]) -> None:
+def _handles(panels: Sequence[Panel]) -> list[Patch]:
+    """The legend: modes that occur, and what marks wrong ones."""
     seen = sorted(set().union(*(np.unique(panel.values).tolist() for panel in _modes(panels))))
     handles = [Patch(facecolor=COLOURS[k], edgecolor="#777777", label=f"{k}  {jimpact.MODES[k]}") for k in seen]
     marked = [panel for panel in panels if panel.wrong is not None and panel.wrong.any()]
     if marked:
         label = OUTLINED if len(marked) > len(_modes(marked)) else WRONG
         handles.append(Patch(facecolor="white", edgecolor="black", hatch="////", label=label))
-    columns = min(4, len(handles))
-    figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=9, frameon=False)
+    return handles
 
 
 def _modes(panels: Sequence[Panel]) -> list[Panel]:

@@ -38,6 +38,7 @@ __all__ = [
     "error_of",
     "gap",
     "inverse_inertia",
+    "percent",
     "planar_inertia",
     "solve_both",
     "spread",
@@ -148,6 +149,10 @@ def counted(mode: Any) -> str:
     """How many cells each mode has."""
     keys, counts = np.unique(mode, return_counts=True)
     return ", ".join(f"mode {key}: {count}" for key, count in zip(keys.tolist(), counts.tolist(), strict=True))
+
+
+def percent(part: Any) -> str:
+    return f"{100 * float(part):.3g} %"
 
 
 def spread(values: np.ndarray) -> str:

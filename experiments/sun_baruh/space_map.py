@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .rod import STUCK, Pair, gap
+from .rod import RULES, STUCK, Pair, gap
 
 __all__ = ["Leaning"]
 
@@ -26,12 +26,11 @@ class Leaning(NamedTuple):
         """Cells that end sticking, by the approximation."""
         return np.isin(self.pair.approximate.info.mode, STUCK)
 
-    @property
-    def between_rules(self) -> np.ndarray:
-        """How far the exact normal velocities after are apart, Poisson's and the energetic."""
-        return gap(*(self.pairs[rule].exact.velocity[..., 2] for rule in ("poisson", "stronge")))
+    def between_rules(self, kind: str) -> np.ndarray:
+        """How far normal velocities after are apart, Poisson's and the energetic; "approximate" or "exact"."""
+        return gap(*(getattr(self.pairs[rule], kind).velocity[..., 2] for rule in RULES))
 
-    @property
-    def modes_between_rules(self) -> int:
-        """Cells whose exact mode depends on the rule."""
-        return int((self.pairs["poisson"].exact.info.mode != self.pairs["stronge"].exact.info.mode).sum())
+    def modes_between_rules(self, kind: str) -> int:
+        """Cells whose mode depends on the rule."""
+        one, other = (getattr(self.pairs[rule], kind).info.mode for rule in RULES)
+        return int((one != other).sum())
