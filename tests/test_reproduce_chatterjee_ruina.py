@@ -11,36 +11,30 @@ jax.config.update("jax_enable_x64", True)
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from experiments.chatterjee_ruina import PAPER, constructions, listing, permissible, populations, sequence  # noqa: E402
-from experiments.chatterjee_ruina.forms import Scene  # noqa: E402
-from experiments.chatterjee_ruina.sequence_forms import Material  # noqa: E402
+from experiments.chatterjee_ruina import PAPER, baselines, contacts, permissible, populations  # noqa: E402
+from experiments.chatterjee_ruina.forms import Population, Scene  # noqa: E402
+from experiments.chatterjee_ruina.sequence_forms import Cut, Material  # noqa: E402
 from jimpact.config import ConfigError, check, read  # noqa: E402
 
 ROUND = 1e-9
-SCENE = {
-    "name": "x",
-    "inverse_inertia": [[2.0, 1.1], [1.1, 1.2]],
-    "velocity": [-1.4, -1.0],
-    "friction": 0.4,
-    "laws": [],
-}
-POPULATION = populations.Population(
-    seed=0, count=300, mass=(0.5, 4.0), half_side=(0.2, 1.0), arm=(0.1, 1.0), friction=(0.05, 1.5), grip=(1.05, 3.0)
-)
+K = [[2.0, 1.1], [1.1, 1.2]]
+SCENE = {"name": "x", "inverse_inertia": K, "velocity": [-1.4, -1.0], "friction": 0.4, "laws": []}
+RANGES = {"mass": (0.5, 4.0), "half_side": (0.2, 1.0), "arm": (0.1, 1.0), "friction": (0.05, 1.5), "grip": (1.05, 3.0)}
+POPULATION = Population(seed=0, count=300, least_approach=0.01, least_mobility=0.1, **RANGES)
 IMPACTS = populations.joined(populations.drawn(POPULATION))
 
 
 def test_listing_is_the_bilinear_law_for_spheres() -> None:
     """Equation (9)."""
     balls = populations.spheres(IMPACTS)
-    P = listing.collrule(np.linalg.inv(balls.W), balls.v, listing.NORMAL, balls.mu, balls.e, balls.e_t)
+    P = baselines.collrule(np.linalg.inv(balls.W), balls.v, baselines.NORMAL, balls.mu, balls.e, balls.e_t)
     p = -(1 + balls.e) * balls.v[:, 2] / balls.W[:, 2, 2]
     slip = np.linalg.norm(balls.v[:, :2], axis=-1)
     t = np.minimum(balls.mu * p, (1 + balls.e_t) * slip / balls.W[:, 0, 0])
     np.testing.assert_allclose(P, np.column_stack([-balls.v[:, :2] * (t / slip)[:, None], p]), atol=ROUND)
 
 
-@pytest.mark.parametrize("law", [constructions.routh, constructions.whittaker])
+@pytest.mark.parametrize("law", [baselines.routh, baselines.whittaker])
 def test_constructions_without_coupling(law) -> None:
     flat = populations.planar(populations.spheres(IMPACTS))
     P = law(flat.W[:, ::2, ::2], flat.v[:, ::2], flat.mu, flat.e)
@@ -52,13 +46,13 @@ def test_constructions_without_coupling(law) -> None:
 def test_routh_keeps_the_ratio_of_poisson() -> None:
     flat = populations.planar(IMPACTS)
     K, v = flat.W[:, ::2, ::2], flat.v[:, ::2]
-    compression, whole = (constructions.routh(K, v, flat.mu, e) for e in (0 * flat.e, flat.e))
+    compression, whole = (baselines.routh(K, v, flat.mu, e) for e in (0 * flat.e, flat.e))
     np.testing.assert_allclose(whole[:, 1], (1 + flat.e) * compression[:, 1], rtol=ROUND)
     np.testing.assert_allclose(v[:, 1] + (K[:, 1] * compression).sum(-1), 0, atol=ROUND)
 
 
 def test_rays_end_where_one_condition_is_just_met() -> None:
-    one, _ = listing.plastic(np.linalg.inv(IMPACTS.W), IMPACTS.v, listing.NORMAL)
+    one, _ = baselines.plastic(np.linalg.inv(IMPACTS.W), IMPACTS.v, baselines.NORMAL)
     ray = np.random.default_rng(0).normal(size=one.shape)
     P = 1.5 * one + permissible.reach(IMPACTS, 1.5 * one, ray)[:, None] * ray
     after = IMPACTS.v + np.einsum("nij,nj->ni", IMPACTS.W, P)
@@ -72,9 +66,22 @@ def test_sequence_takes_the_fastest_contact_first_and_keeps_the_other_speed() ->
     W[0, 0] = W[1, 1] = np.eye(3)
     W[0, 1] = W[1, 0] = np.diag([0.0, 0.0, -0.5])
     material = Material(friction=0.0, restitution=0.0, tangential_restitution=0.0)
-    v, energy = sequence.in_sequence(W, np.array([[0.0, 0, -1], [0.0, 0, -2]]), material, 1e-12, 1)
+    v, energy = contacts.in_sequence(W, np.array([[0.0, 0, -1], [0.0, 0, -2]]), material, 1e-12, 1)
     np.testing.assert_allclose(v[:, 2], [-2, 0])
     np.testing.assert_allclose(energy, [2.5, 2.0])
+
+
+def test_scenes_of_any_size_and_a_hinge_fit_in_one_program() -> None:
+    """A dead central impact of two equal balls, and a free rod that is stopped at one end: known speeds after."""
+    x, rest = np.array([1.0, 0, 0]), {"friction": 0.0, "restitution": 0.0, "tangential": 0.0}
+    balls = contacts.jacobian(np.array([-x, x]), [(0, 1, 0 * x, -x)])
+    meet = contacts.Lane(balls, np.ones(12), np.concatenate([x, np.zeros(9)]), **rest)
+    ends = contacts.jacobian(np.zeros((1, 3)), [(0, None, x, -x), (0, None, -x, -x)])
+    mobile = np.array([1.0, 1, 1, 3, 3, 3])  # length 2, mass 1
+    stop = contacts.Lane(ends, mobile, np.array([0.0, 1, 0, 0, 0, 0]), **rest, hinged=True)
+    found = contacts.resolve([meet, stop], Cut(most=8, decay=1e-12, ended=1e-9))
+    np.testing.assert_allclose(meet.after(found[0].impulse)[[0, 6]], 0.5, atol=ROUND)
+    np.testing.assert_allclose(stop.after(found[1].impulse)[[1, 5]], 0.75, atol=ROUND)
 
 
 @pytest.mark.parametrize("part", PAPER.parts, ids=lambda part: part.key)

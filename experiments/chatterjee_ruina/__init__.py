@@ -7,11 +7,9 @@ jimpact's `poisson` unless another rule of restitution is named.
 from jimpact.reproduce import Paper, Part
 
 from . import composite, definitions, energy, grazing, permissible, sequence, solutions, special
-from .fig_construction import Construction, figure_1, figure_2, figure_3
-from .forms import Hinge, InfiniteFriction, NearGrazing
+from .fig_construction import figure_1, figure_2, figure_3
 from .fig_situations import figure_4, figure_5, figure_6, figure_7, figure_8, figure_9
-from .forms import Scene, Solid
-from .forms import Laws
+from .forms import Construction, Hinge, InfiniteFriction, Laws, NearGrazing, Scene, Solid
 from .sequence_forms import Sequence
 
 __all__ = ["PAPER"]
@@ -23,6 +21,16 @@ PAPER = Paper(
     "Chatterjee & Ruina: a new algebraic collision law",
     "A. Chatterjee, A. Ruina: A New Algebraic Rigid Body Collision Law Based on Impulse Space Considerations. "
     "Journal of Applied Mechanics, accepted July 1998.",
+    notes="M is the mass matrix of the contact, W its inverse, w the normal entry of W and d its coupling of normal "
+    "and tangents; n is the normal, V_i and V_f the velocities before and after. P_I ends the approach "
+    "without friction, P_II ends approach and slip. E_c is the contact kinetic energy, (5). e and e_t are "
+    "normal and tangential restitution, e_k Poisson's; kappa is the weight of P_II - P_I in the new law, "
+    "(11), sigma that of the new law in a mixture. 'Dead' means at rest after, 'pulls' a negative normal "
+    "impulse, 'jams' that slip presses the bodies together. Routh's law is `poisson` here, or `stronge` or "
+    "`newton` with another end of restitution; `chatterjee_ruina` is the new law. Random impacts are of three "
+    "kinds: bodies (two blocks), matrices (any positive definite W) and gripping (the same, with friction "
+    "above w / |d|). W_c and W_d are the work of the normal force in compression and restitution. UNFINISHED "
+    "is the outcome of a sequence that the allowed number of impacts does not end.",
     parts=[
         Part("definitions", "Impulse space: sections 2 and 3, appendix A.1", LAWS, Laws, definitions.run),
         Part("fig1", "Figure 1: points and lines", CONSTRUCTION, Construction, figure_1),

@@ -4,6 +4,8 @@ Source: Chatterjee & Ruina 1998, equations (1)-(6). Symbols as in `baselines`; W
 made for an M have the contact at the origin, and world axes parallel to those of W.
 """
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 
@@ -190,7 +192,7 @@ def _made(given: Definitions, impacts: Impacts, rng: np.random.Generator, progre
     push, spin = rng.normal(size=(2, 2, len(few.W), 3))
     pair = [body._replace(velocity=u, angular_velocity=w) for body, u, w in zip(pair, push, spin, strict=True)]
     turn = np.asarray(jimpact.contact_frame(jnp.asarray(NORMAL)))
-    W = np.asarray(jimpact.inverse_inertia(*pair, jnp.zeros(3), jnp.asarray(NORMAL)))
+    W = np.asarray(jimpact.inverse_inertia(pair[0], pair[1], jnp.zeros(3), jnp.asarray(NORMAL)))
     world, scale = turn.T @ W @ turn, np.abs(W).max((-1, -2))
     met = float((np.abs(world - few.W).max((-1, -2)) / scale).max())
     reference = _acceleration(pair[0], np.zeros(3)) - _acceleration(pair[1], np.zeros(3))
@@ -258,7 +260,8 @@ def _two_bodies(W: np.ndarray, share: float) -> tuple[list[jimpact.Body], np.nda
         real.append(2 * moments.max(1) <= moments.sum(1) * (1 + ROUND))
         inertia = np.einsum("nij,nj,nkj->nik", axes, moments, axes)
         zero = np.zeros((len(W), 3))
-        bodies.append(jimpact.Body(2 / least[:, 0], inertia, axes[:, :, hidden], zero, zero))
+        fields: tuple[Any, ...] = (2 / least[:, 0], inertia, axes[:, :, hidden], zero, zero)
+        bodies.append(jimpact.Body(*fields))
     return bodies, np.logical_and(*real)
 
 
@@ -283,6 +286,6 @@ def _kinetic(body: jimpact.Body) -> np.ndarray:
 def _acceleration(body: jimpact.Body, force: np.ndarray) -> np.ndarray:
     """Of the contact point, with the force acting there; centripetal and gyroscopic terms included."""
     arm, spin = -body.position, body.angular_velocity
-    moment = np.cross(arm, force) - np.cross(spin, times(body.inertia, spin))
+    moment = np.cross(arm, force) - np.cross(spin, times(np.asarray(body.inertia), np.asarray(spin)))
     turning = np.linalg.solve(body.inertia, moment[..., None])[..., 0]
     return force / body.mass[..., None] + np.cross(turning, arm) + np.cross(spin, np.cross(spin, arm))

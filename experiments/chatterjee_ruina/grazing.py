@@ -11,21 +11,20 @@ import numpy as np
 import jimpact
 from jimpact.reproduce import Finding, Grid, Progress, Result, claim, new, solve_many
 
-from .forms import Grazing, Laws
 from .baselines import NORMAL, plastic, slips
+from .forms import Grazing, Laws
 from .populations import Answer, Impacts, answer, drawn, planar
 
 __all__ = ["run"]
 
 LAWS = ("poisson", "stronge", "newton", "whittaker", "smith", "anitescu_potra", "chatterjee_ruina")
 KINEMATIC = ("newton", "whittaker", "smith", "chatterjee_ruina")
-SOME = 1e-4  # of the speed, or of |P_II|: more than what grazing to 1e-9 leaves
 
 
 def run(config: Laws, progress: Progress) -> Result:
     gripping = drawn(config.population)["gripping"].take(slice(None, None, config.population.every))
     flat, space = (_near(given, config.grazing.nearness) for given in (_flat(gripping), gripping))
-    in_plane, in_space = (_Seen(given, progress) for given in (flat, space))
+    in_plane, in_space = (_Seen(given, config.grazing.some, progress) for given in (flat, space))
     findings = [_case(config.grazing), *_limits(in_plane, in_space), *_planar(in_plane), *_spatial(in_space)]
     rows = [[where, *row] for where, seen in (("plane", in_plane), ("space", in_space)) for row in seen.rows()]
     columns = ("where", "law", "no answer", "some impulse", "normal rebound", "slip reversed", "depends on e")
@@ -59,9 +58,9 @@ def _case(given: Grazing) -> Finding:
         "CR-grazing",
         "3.4, 4.2.1, Fig. 6",
         "Routh's impulse (N s) as the normal velocity (m/s) goes to zero",
-        "finite normal rebound; none by kinematic laws",
+        '"has the ability to predict finite normal rebound"',
         f"{shown}; rebound {rebound} m/s, events {code}",
-        holds=bool(routh.velocity[-1, 2] > 0.1 and new_law.velocity[-1, 2] < SOME),
+        holds=bool(routh.velocity[-1, 2] > given.some > new_law.velocity[-1, 2]),
         why=f"Friction jams the contact: w - mu |d| = {jam:.4f} 1/kg. The new law's impulse vanishes with approach: "
         f"{_listed(new_law.impulse[0])} at {given.normal_velocity[0]:g} m/s, {_listed(new_law.impulse[-2])} at "
         f"{given.normal_velocity[-2]:g} m/s.",
@@ -75,23 +74,23 @@ def _listed(P: Any) -> str:
 class _Seen:
     """What each law does on one population."""
 
-    def __init__(self, impacts: Impacts, progress: Progress) -> None:
-        self.impacts = impacts
+    def __init__(self, impacts: Impacts, limit: float, progress: Progress) -> None:
+        self.impacts, self.limit = impacts, limit
         self.two = plastic(np.linalg.inv(impacts.W), impacts.v, NORMAL)[1]
         self.size = np.linalg.norm(self.two, axis=-1)
         self.inside = ~slips(self.two, NORMAL, impacts.mu)
         self.found: dict[str, Answer] = {law: answer(impacts, law, progress) for law in LAWS}
         ends = {law: [answer(impacts.having(e=e), law, progress).impulse for e in (0, 1)] for law in LAWS}
-        self.by_e = {law: np.abs(b - a).max(-1) > SOME * self.size for law, (a, b) in ends.items()}
+        self.by_e = {law: np.abs(b - a).max(-1) > limit * self.size for law, (a, b) in ends.items()}
 
     def some(self, law: str) -> np.ndarray:
-        return np.linalg.norm(self.found[law].impulse, axis=-1) > SOME * self.size
+        return np.linalg.norm(self.found[law].impulse, axis=-1) > self.limit * self.size
 
     def up(self, law: str) -> np.ndarray:
-        return self.found[law].velocity[:, 2] > SOME
+        return self.found[law].velocity[:, 2] > self.limit
 
     def back(self, law: str) -> np.ndarray:
-        return (self.found[law].velocity[:, :2] * self.impacts.v[:, :2]).sum(-1) < -SOME
+        return (self.found[law].velocity[:, :2] * self.impacts.v[:, :2]).sum(-1) < -self.limit
 
     def rows(self) -> list[list[object]]:
         return [
@@ -108,6 +107,7 @@ class _Seen:
 
 def _limits(plane: _Seen, space: _Seen) -> list[Finding]:
     up = {law: int(plane.up(law).sum() + space.up(law).sum()) for law in LAWS}
+    others = [law for law, count in up.items() if count and law not in ("poisson", "stronge")]
     n = 2 * len(plane.impacts.mu)
     back = {law: int(plane.back(law).sum() + space.back(law).sum()) for law in ("poisson", "chatterjee_ruina")}
     return [
@@ -115,7 +115,7 @@ def _limits(plane: _Seen, space: _Seen) -> list[Finding]:
             "CR-grazing-kinematic",
             "3.4",
             f"normal rebound of {n} grazing impacts by {', '.join(KINEMATIC)}",
-            "none by laws with kinematic restitution",
+            '"do not predict/capture finite normal rebound"',
             f"{sum(up[law] for law in KINEMATIC)}",
             holds=not any(up[law] for law in KINEMATIC),
         ),
@@ -123,17 +123,18 @@ def _limits(plane: _Seen, space: _Seen) -> list[Finding]:
             "CR-grazing-routh",
             "4.2.1",
             "normal rebound by Routh's law and by others",
-            "only Routh's law predicts it",
-            f"poisson {up['poisson']}, stronge {up['stronge']}, anitescu_potra {up['anitescu_potra']} of {n}",
-            holds=not up["anitescu_potra"],
-            why="Anitescu & Potra's law, discussed in 4.2.4, restores an impulse, not a velocity, and rebounds too.",
+            '"only Routh\'s law predicts impulses above the plane of maximum compression"',
+            f"{', '.join(f'{law} {count}' for law, count in up.items() if count)} of {n}",
+            holds=not others,
+            why=f"Also {', '.join(others)}. Anitescu & Potra's law, discussed in 4.2.4, restores an impulse, not a "
+            "velocity.",
             verdict="differs",
         ),
         claim(
             "CR-grazing-tangential",
             "4.2.1, 5.2",
             "slip reversed by Routh's law and by the new one",
-            "Routh's cannot, the new law can",
+            '"can predict tangential rebound, which Routh\'s law cannot"',
             f"{back['poisson']} and {back['chatterjee_ruina']} of {n}",
             holds=not back["poisson"] and back["chatterjee_ruina"] > 0,
         ),
@@ -153,15 +154,15 @@ def _planar(seen: _Seen) -> list[Finding]:
             "CR-grazing-whittaker",
             "4.2.2",
             "Whittaker's law in a plane",
-            "P_II, or nothing if P_II is outside the cone",
+            '"can only predict" P_II, "unless P_II is outside the friction cone"',
             f"{where}: P_II to {gap:.0e}; some impulse in {zero['whittaker']} of the others",
-            holds=bool(gap < SOME) and not zero["whittaker"],
+            holds=bool(gap < seen.limit) and not zero["whittaker"],
         ),
         claim(
             "CR-grazing-smith",
             "4.2.3",
             "Smith's law in a plane",
-            "one impulse, whatever e, or nothing if P_II is outside the cone",
+            '"only one impulse independent of e [...] unless P_II is outside the friction cone"',
             f"{where}: {int(seen.by_e['smith'].sum())} depend on e; some impulse in {zero['smith']} of the others",
             holds=not seen.by_e["smith"].any() and not zero["smith"] and bool(seen.some("smith")[inside].all()),
         ),
@@ -169,9 +170,10 @@ def _planar(seen: _Seen) -> list[Finding]:
             "CR-grazing-line",
             "5.2, Fig. 6",
             "Whittaker's and Smith's impulses in a plane",
-            "on the line that the new law reaches, from 0 to 2 P_II",
-            f"at {along.min():.3f} to {along.max():.3f} of P_II (Smith), off the line by {line:.0e}",
-            holds=bool(line < SOME and along.min() > 0 and along.max() <= 2),
+            'a "line that includes the coverage of the other 3D algebraic laws"',
+            f"Whittaker at P_II to {gap:.0e}, Smith at {along.min():.3f} to {along.max():.3f} of it, off the line from "
+            f"0 to 2 P_II by {line:.0e}",
+            holds=bool(max(line, gap) < seen.limit and along.min() > 0 and along.max() <= 2),
         ),
     ]
 
@@ -184,35 +186,27 @@ def _spatial(seen: _Seen) -> list[Finding]:
     has = seen.some("smith")
     jams = (seen.impacts.W[:, :2, 2] * seen.impacts.v[:, :2]).sum(-1) * seen.impacts.mu > seen.impacts.W[:, 2, 2]
     same = int((has == jams).sum())
-    off = np.degrees(
-        np.arcsin(
-            np.clip(
-                np.linalg.norm(np.cross(smith.impulse, seen.two), axis=-1)[has]
-                / (np.linalg.norm(smith.impulse, axis=-1) * seen.size)[has],
-                0,
-                1,
-            )
-        )
-    )
+    sine = np.linalg.norm(np.cross(smith.impulse, seen.two), axis=-1) / np.linalg.norm(smith.impulse, axis=-1)
+    off = np.degrees(np.arcsin(np.clip(sine[has] / seen.size[has], 0, 1)))
     return [
         claim(
             "CR-grazing-space",
             "4.2.2, 4.2.3, 5.2",
-            "the same three statements in space",
-            "not restricted to a plane",
+            "the statements of CR-grazing-whittaker and CR-grazing-smith in space",
+            '"unless P_II is outside the friction cone" (said in 3D)',
             f"P_II outside the cone ({int((~inside).sum())}): Whittaker has an impulse in {int(extra.sum())}, Smith in "
             f"{int(surplus.sum())}; inside ({int(inside.sum())}): Smith has none in {int(missing.sum())}",
             holds=not (extra.any() or missing.any() or surplus.any()),
-            why="The slip decides, not P_II: Smith's law has an impulse if and only if slip jams, mu d.s > w "
-            f"({same} of {len(jams)}); it is {np.median(off):.0f} degrees (median) off the line of the new law.",
+            why=f"The slip s decides: Smith's law has an impulse where slip jams, mu d.s > w, and not elsewhere, in "
+            f"{same} of {len(jams)}; it is {np.median(off):.0f} degrees (median) off the line of the new law.",
             verdict="differs",
         ),
         new(
             "CR-grazing-whittaker-gain",
             "4.2.2",
             "Whittaker's law on grazing impacts in space",
-            f"gains energy in {int((whittaker.energy > 1 + SOME).sum())}, has no answer in "
+            f"gains energy in {int((whittaker.energy > 1 + seen.limit).sum())}, has no answer in "
             f"{int((~whittaker.good).sum())} of {len(inside)}",
-            f"Energy after / before up to {np.nanmax(whittaker.energy):.3g}, from slip alone.",
+            f"Energy after / before up to {np.nanmax(whittaker.energy):.3g}.",
         ),
     ]

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jimpact.config import FrictionRange, NotNegative, Positive, Share, Table, Vector
+from jimpact.config import FrictionRange, NotNegative, Positive, Table, Vector
 
 from .forms import Count, Shares, Small, Tangential
 
@@ -44,6 +44,8 @@ class Rod(Table):
     mass: Positive  # kg
     length: Positive  # m
     speed: Positive  # m/s
+    restitution: Annotated[list[BelowOne], Field(min_length=1)]
+    tilt: Small
 
 
 class Crowd(Table):
@@ -77,6 +79,8 @@ class Sequence(Table):
     cut: Cut
     three: Three
     rod: Rod
+    vast: Positive  # of the speed: more is a vastly different result
+    sensitive: Positive  # change of the result over that of the start: more is an ill-posed problem
     squeezed_speed: Positive  # m/s
     crowd: Crowd
     rack: Rack

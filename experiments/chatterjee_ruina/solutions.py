@@ -14,46 +14,32 @@ import numpy as np
 
 from jimpact.reproduce import Finding, Progress, Result, claim, new, solve_many
 
-from .baselines import smith_roots
 from .forms import Laws, Several
-from .populations import Impacts, answer, drawn, joined, planar
+from .populations import Impacts, answer, drawn, joined, times
 
 __all__ = ["run", "smith_solutions", "whittaker_solutions"]
 
-DIRECTIONS, FINE = 720, 36000  # of the slip after; the second where the first does not count one solution
-SPARSE = 2  # one of so many again: scans take longer than laws
-SAMPLES = 801  # of the slip after, in a plane
-NEWTON, CONVERGED, APART = 60, 1e-12, 1e-6
+NEWTON, STEP, CONVERGED, APART = 60, 1e-6, 1e-11, 1e-6
 LARGEST = 1e4  # m/s, and N s: what runs away is not a solution
 
 
 def run(config: Laws, progress: Progress) -> Result:
-    every = joined(drawn(config.population))
-    few = every.take(slice(None, None, SPARSE * config.population.every))
-    counts = whittaker_solutions(few, DIRECTIONS)
+    every, given = joined(drawn(config.population)), config.solutions
+    few = every.take(slice(None, None, given.sparse * config.population.every))
+    counts = whittaker_solutions(few, given.directions)
     odd = counts != 1
-    counts[odd] = whittaker_solutions(few.take(odd), FINE)
-    flat = planar(few)
-    push, pull = smith_roots(flat.W[:, ::2, ::2], flat.v[:, ::2], flat.mu, flat.e, SAMPLES)
-    there, elsewhere = np.median(flat.mu[pull > 0]), np.median(flat.mu[pull == 0])
+    counts[odd] = whittaker_solutions(few.take(odd), given.fine)
     findings = [
         new(
             "CR-whittaker-unique",
             "4.2.2",
             f"solutions of Whittaker's conditions, {len(counts)} impacts in space",
             ", ".join(f"{int((counts == k).sum())} have {k}" for k in np.unique(counts)),
-            f"Directions of the slip after scanned in {DIRECTIONS} steps, {FINE} in doubt; sticking counts as one.",
+            f"Directions of the slip after scanned in {given.directions} steps, {given.fine} in doubt; sticking counts "
+            "as one.",
         ),
         _equation(every, progress),
-        claim(
-            "CR-smith-pull",
-            "4.2.3",
-            f"planar impacts for which (8) has a solution that pulls, of {len(pull)}",
-            "frequent for large friction",
-            f"{int((pull > 0).sum())}; median friction {there:.2f} there, {elsewhere:.2f} elsewhere",
-            holds=bool((pull > 0).any() and there > elsewhere),
-            why=f"Of solutions that push, none of these planar impacts has more than {push.max()}.",
-        ),
+        _pulling(config, every),
         _several(config.smith),
     ]
     return Result(findings)
@@ -62,19 +48,38 @@ def run(config: Laws, progress: Progress) -> Result:
 def _equation(impacts: Impacts, progress: Progress) -> Finding:
     """(8) in space, for what jimpact finds."""
     found = answer(impacts, "smith", progress)
-    slip, after, P = impacts.v[:, :2], found.velocity[:, :2], found.impulse
-    miss = np.abs(P[:, :2] + (impacts.mu * P[:, 2])[:, None] * _average(slip, after)).max(-1) / np.linalg.norm(
-        P, axis=-1
-    )
+    P, friction = found.impulse, impacts.mu * found.impulse[:, 2]
+    miss = P[:, :2] + friction[:, None] * _average(impacts.v[:, :2], found.velocity[:, :2])
+    miss = np.abs(miss).max(-1) / np.linalg.norm(P, axis=-1)
     normal = np.abs(found.velocity[:, 2] + impacts.e * impacts.v[:, 2]) / np.abs(impacts.v[:, 2])
     return claim(
         "CR-(8)",
         "(8)",
         f"Smith's equation at the impulses found, {len(miss)} impacts in space",
-        "defines the law; solutions exist",
+        '"solutions exist"',
         f"missed by {np.nanmax(miss):.0e} of the impulse, {np.nanmax(normal):.0e} of the approach; "
         f"no answer in {int((~found.good).sum())}",
         holds=bool(found.good.all() and miss.max() < 1e-6 and normal.max() < 1e-6),
+    )
+
+
+def _pulling(config: Laws, every: Impacts) -> Finding:
+    """Share of impacts with a solution that pulls, by friction."""
+    given = config.solutions
+    some = every.take(slice(None, None, max(1, len(every.mu) // given.sample)))
+    x, which = _newton(some, given.starts, np.random.default_rng(config.smith.seed))
+    pulls = np.isin(np.arange(len(some.mu)), which[x[:, 2] < 0])
+    groups = np.array_split(np.argsort(some.mu), given.groups)
+    shares = [100 * pulls[group].mean() for group in groups]
+    listed = ", ".join(f"{a:.0f} % (to {some.mu[g].max():.2g})" for a, g in zip(shares, groups, strict=True))
+    return claim(
+        "CR-smith-pull",
+        "4.2.3",
+        f"impacts in space for which (8) has a solution that pulls, in {given.groups} groups by friction",
+        '"frequently exist for 3D collisions with large enough values of mu"',
+        f"{listed}, of {len(pulls)}",
+        holds=bool(pulls.any() and (np.diff(shares) > 0).all()),
+        why=f"Found by Newton's method from {given.starts} random starts each, which may miss some.",
     )
 
 
@@ -83,14 +88,14 @@ def _several(case: Several) -> Finding:
     W, v = np.array(case.inverse_inertia), np.array(case.velocity)
     taken = solve_many(W[None], v[None], case.friction, case.restitution, law="smith").impulse[0]
     listed = "; ".join(f"({', '.join(f'{x:.6f}' for x in P)})" for P in found)
-    first = bool(np.allclose(taken, found[0], rtol=1e-6))
+    nearest = 1 + int(np.abs(found - taken).max(-1).argmin())
     return new(
         "CR-smith-unique",
         "4.2.3",
         f"impulses (N s) that push and solve (8) for one impact, friction {case.friction:g}",
         f"{len(found)}: {listed}",
-        "The paper leaves uniqueness open; this is a counterexample. jimpact takes "
-        f"{'the least' if first else 'another'}, which grows from zero as restitution grows from -1.",
+        f"The paper leaves uniqueness open; this is a counterexample. jimpact takes number {nearest}, to "
+        f"{np.abs(found[nearest - 1] - taken).max():.0e} N s.",
     )
 
 
@@ -113,31 +118,40 @@ def whittaker_solutions(impacts: Impacts, directions: int) -> np.ndarray:
 
 
 def smith_solutions(case: Several) -> np.ndarray:
-    """Impulses (k, 3) that push and solve (8), by rising normal impulse: Newton's method from random starts."""
-    rng = np.random.default_rng(case.seed)
-    W, v = np.array(case.inverse_inertia), np.array(case.velocity)
-    scale = np.linalg.norm(v[:2])
-    x = np.concatenate(
-        [scale * rng.normal(size=(case.starts, 2)), -v[2] / W[2, 2] * rng.lognormal(0, 2, (case.starts, 1))], -1
-    )
-    for _ in range(NEWTON):
-        miss = _miss(x, W, v, case)
-        J = np.stack([(_miss(x + h, W, v, case) - _miss(x - h, W, v, case)) / 2e-6 for h in 1e-6 * np.eye(3)], -1)
-        good = np.abs(np.linalg.det(J)) > 0
-        x = x[good] - np.linalg.solve(J[good], miss[good][..., None])[..., 0]
-        x = x[(np.abs(x) < LARGEST).all(-1)]
-    x = x[(np.abs(_miss(x, W, v, case)).max(-1) < CONVERGED * 10) & (x[:, 2] > 0)]
+    """Impulses (k, 3) that push and solve (8), by rising normal impulse."""
+    numbers = case.inverse_inertia, case.velocity, case.friction, case.restitution, 0.0
+    one = Impacts(*(np.array(a, float)[None] for a in numbers))
+    x, _ = _newton(one, case.starts, np.random.default_rng(case.seed))
+    x = x[x[:, 2] > 0]
     x = x[np.argsort(x[:, 2])]
     kept = x[np.concatenate([[True], np.diff(x[:, 2]) > APART * x[:-1, 2]])]
-    tangential = -case.friction * kept[:, 2:] * _average(v[:2], kept[:, :2])
-    return np.concatenate([tangential, kept[:, 2:]], -1)
+    return np.concatenate([-case.friction * kept[:, 2:] * _average(one.v[:, :2], kept[:, :2]), kept[:, 2:]], -1)
 
 
-def _miss(x: np.ndarray, W: np.ndarray, v: np.ndarray, case: Several) -> np.ndarray:
+def _newton(impacts: Impacts, starts: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Solutions x = (y, p) of (8) from random starts of either sign of p, and the impact of each."""
+    which = np.repeat(np.arange(len(impacts.mu)), starts)
+    own = [a[which] for a in (impacts.W, impacts.v, impacts.mu, impacts.e)]
+    W, v = own[:2]
+    slip = np.linalg.norm(v[:, :2], axis=-1, keepdims=True) * rng.normal(size=(len(which), 2))
+    size = rng.lognormal(0, 2, len(which)) * rng.choice([-1, 1], len(which))
+    x = np.column_stack([slip, -v[:, 2] / W[:, 2, 2] * size])
+    for _ in range(NEWTON):
+        steps = STEP * np.eye(3)
+        J = np.stack([(_miss(x + h, *own) - _miss(x - h, *own)) / (2 * STEP) for h in steps], -1)
+        with np.errstate(all="ignore"):
+            kept = (np.abs(np.linalg.det(J)) > 0) & (np.abs(x) < LARGEST).all(-1)
+        x, which, own, J = x[kept], which[kept], [a[kept] for a in own], J[kept]
+        x = x - np.linalg.solve(J, _miss(x, *own)[..., None])[..., 0]
+    good = np.abs(_miss(x, *own)).max(-1) < CONVERGED
+    return x[good], which[good]
+
+
+def _miss(x: np.ndarray, W: np.ndarray, v: np.ndarray, mu: np.ndarray, e: np.ndarray) -> np.ndarray:
     """What slip after and normal impulse, x = (y, p), lack to solve (8)."""
     y, p = x[:, :2], x[:, 2:]
-    P = np.concatenate([-case.friction * p * _average(v[:2], y), p], -1)
-    return v + P @ W - np.concatenate([y, np.full_like(p, -case.restitution * v[2])], -1)
+    P = np.concatenate([-mu[:, None] * p * _average(v[:, :2], y), p], -1)
+    return v + times(W, P) - np.column_stack([y, -e * v[:, 2]])
 
 
 def _average(i: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -25,6 +25,7 @@ from jimpact.reproduce import Progress, solve_many
 from .forms import Scene
 
 __all__ = [
+    "SAMPLES",
     "STYLES",
     "Flat",
     "canvas",
