@@ -38,7 +38,7 @@ class Pairs(Table):
     spin: NotNegative
     friction: FrictionRange
     restitution: ShareRange
-    tilts: list[Annotated[float, Field(ge=0, lt=0.1)]] = []
+    tilts: list[Annotated[float, Field(ge=0, lt=0.1)]] = Field(default_factory=list)
 
 
 class BodiesForm(Table):
@@ -85,7 +85,7 @@ def drawn(form: Pairs) -> Scene:
     a, b = (_bodies(form, rng, np.arange(n) % 3 == held) for held in (1, 2))
     f = rng.normal(size=(n, 3))
     f /= np.linalg.norm(f, axis=-1, keepdims=True)
-    poles = np.array([[np.sin(t), 0, sign * np.cos(t)] for sign in (1, -1) for t in form.tilts])[:n]
+    poles = np.array([[np.sin(t), 0, sign * np.cos(t)] for sign in (1, -1) for t in form.tilts]).reshape(-1, 3)[:n]
     f[: len(poles)] = poles
     away = np.sign(np.einsum("ni,ni->n", separation_velocity(a, b), f))[:, None]
     a, b = (body._replace(v=-away * body.v, w=-away * body.w) for body in (a, b))
@@ -183,9 +183,7 @@ def _agreement(
     gap = np.maximum(_gap(ours[0], ends[0]), _gap(ours[1], ends[1]))
     held = np.where(scene.a.m == 0, 1, np.where(scene.b.m == 0, 2, 0))
     parts = ", ".join(f"{name} {gap[held == i].max():.0e}" for i, name in enumerate(GROUPS))
-    still = [
-        np.abs(np.asarray(body.velocity) - before.v)[held == i].max() for i, body, before in _held(scene, ours)
-    ]
+    still = [np.abs(np.asarray(body.velocity) - before.v)[held == i].max() for i, body, before in _held(scene, ours)]
     return [
         claim(
             "B-collide",

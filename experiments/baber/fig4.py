@@ -179,7 +179,8 @@ def _shape(K: np.ndarray, starts: np.ndarray, path: Any, form: Fig4Form) -> list
     """The paths of greater slip, and of another approach, beside the first: sample by sample."""
     paths, mu, limit = form.paths, form.contact.friction, form.limits.path
     larger = trace_many(K, starts * np.array([paths.scale, paths.scale, 1]), mu, paths.restitution)
-    faster = trace_many(K, np.column_stack([starts[:, :2], 0 * starts[:, 0] + paths.other_normal_velocity]), mu, paths.restitution)
+    approach = np.full(len(starts), paths.other_normal_velocity)
+    faster = trace_many(K, np.column_stack([starts[:, :2], approach]), mu, paths.restitution)
     scaled, count = largest_gap(K, mu, path, larger, paths.scale)
     other, compared = largest_gap(K, mu, path, faster, 1.0)
     n = len(starts)

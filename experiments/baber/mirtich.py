@@ -147,8 +147,8 @@ def _box(box: BoxForm, progress: Progress) -> list[Finding]:
             "1.2",
             f"a box of {sides} m, turned by {tilt} degrees, on the ground",
             f"{count} compressions, {second:.0%} of their work in the second",
-            "The paper expects that an example more reasonable than its own can be found; this one was chosen. Friction "
-            f"{box.friction:g}, restitution {box.restitution:g}, slip {box.slip:g} and approach "
+            "The paper expects that a more reasonable example than its own can be found; this one was chosen. "
+            f"Friction {box.friction:g}, restitution {box.restitution:g}, slip {box.slip:g} and approach "
             f"{box.approach:g} m/s; normal impulse {p[0]} N s by all, {p[1]} by the first, {p[2]} if stopped.",
         )
     ]

@@ -133,9 +133,7 @@ def _gap(value: ArrayLike, reference: np.ndarray) -> np.ndarray:
     return np.linalg.norm(np.asarray(value) - reference, axis=-1) / np.linalg.norm(reference, axis=-1)
 
 
-def _agreement(
-    impulse: np.ndarray, closed: jimpact.Impact, space: jimpact.Impact, limit: float
-) -> list[Finding]:
+def _agreement(impulse: np.ndarray, closed: jimpact.Impact, space: jimpact.Impact, limit: float) -> list[Finding]:
     plane = _gap(closed.impulse, impulse).max()
     solid = _gap(space.impulse[:, [0, 2]], impulse)
     aside = np.abs(space.impulse[:, 1]).max()
@@ -156,7 +154,7 @@ def _agreement(
             "2D collisions are just a special subcase of 3D collisions",
             f"deviates by at most {solid.max():.1e}, {np.median(solid):.1e} (median)",
             bool(solid.max() < limit and aside == 0),
-            f"Slip is on a ray from the start, so solve has no steps to take; the impulse out of the plane is {aside:g}.",
+            f"Slip is on a ray from the start, so solve has no steps to take; {aside:g} N s leave the plane.",
         ),
     ]
 

@@ -126,7 +126,8 @@ def _quartic(K: np.ndarray, mu: np.ndarray, directions: np.ndarray, form: RaysFo
             "rays of constant sliding have angles which are the solutions",
             f"same number in {int(same.sum())} of {len(K)}, angles to {worst:.0e} rad",
             bool(worst < limits.same_rad and same[apart].all()),
-            f"{int((~apart).sum())} have two rays within {limits.apart_rad:g} rad, nearly a double root, where digits are lost.",
+            f"{int((~apart).sum())} have two rays within {limits.apart_rad:g} rad, nearly a double root, and are not "
+            "compared.",
         ),
     ]
 

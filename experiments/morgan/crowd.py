@@ -1,5 +1,6 @@
 """Many impacts of a double pendulum: drawn at random, solved by the text's algorithm, and by jimpact."""
 
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -16,7 +17,11 @@ __all__ = ["Crowd", "at_posture", "by_text", "collide_many", "draw", "in_space",
 
 CHUNK = 1024  # impacts: every call has this size, so that one program is compiled
 
-_collide = jax.jit(lambda M, J, u, mu, e, static: jimpact.collide_mechanism(M, J, u, mu, e, static_friction=static))
+
+@partial(jax.jit, static_argnames="law")
+def _collide(*given: jax.Array, law: str) -> jimpact.MechanismCollision:
+    *fields, static = given
+    return jimpact.collide_mechanism(*fields, static_friction=static, law=law)
 
 
 class Crowd(NamedTuple):
@@ -77,7 +82,7 @@ def by_text(crowd: Crowd, reading: Reading = CORRECTED, *, static: bool = False)
     return [solve_by_text(M, J, u, mu, e, static=s, reading=reading) for M, J, u, mu, e, s in rows]
 
 
-def collide_many(crowd: Crowd, *, static: bool = False) -> jimpact.MechanismCollision:
+def collide_many(crowd: Crowd, *, static: bool = False, law: str = "stronge") -> jimpact.MechanismCollision:
     """Every impact by `collide_mechanism`, which is closed form in the plane; as NumPy arrays."""
     holds = crowd.static if static else crowd.friction
     n = len(crowd.u)
@@ -85,7 +90,7 @@ def collide_many(crowd: Crowd, *, static: bool = False) -> jimpact.MechanismColl
     for start in range(0, n, CHUNK):
         rows = np.minimum(np.arange(start, start + CHUNK), n - 1)
         fields = (*crowd[:5], holds)
-        pieces.append(jax.tree.map(np.asarray, _collide(*(jnp.asarray(a[rows]) for a in fields))))
+        pieces.append(jax.tree.map(np.asarray, _collide(*(jnp.asarray(a[rows]) for a in fields), law=law)))
     return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:n], *pieces)
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from jimpact.reproduce import Finding, Picture, Progress, Result, claim, trace_many, unchecked
+from jimpact.reproduce import Finding, Picture, Progress, Result, claim, new, trace_many, unchecked
 
 from .algorithm import Solved
 from .crowd import Crowd, by_text, in_space
@@ -75,16 +75,16 @@ def _findings(crowd: Crowd, text: list[Solved], ledger: Ledger) -> list[Finding]
             "M-2.19",
             "section 2.2.3",
             "friction takes energy",
-            "always",
+            "must always extract kinetic energy",
             f"largest gain {max(rise, 0.0):.0e}",
             rise < ROUND_OFF,
-            "It takes none while the tip sticks.",
+            where,
         ),
         claim(
             "M-2.21",
             "(2.21)",
             "E_n along the impact",
-            "quadratic in p_n, with a new constant after each bend",
+            "E_n = u^T M L_n p_n + 1/2 (L_n + mu L_t)^T M L_n p_n^2 + E_n^0",
             f"to {off:.0e}",
             off < ROUND_OFF,
             where,
@@ -93,17 +93,15 @@ def _findings(crowd: Crowd, text: list[Solved], ledger: Ledger) -> list[Finding]
             "M-extreme",
             "section 2.2.3",
             "where E_n is lowest",
-            "v_n = 0",
+            "the extreme point of the E_n curve: v_n = 0",
             f"|v_n| there at most {left:.0e} of that before",
             left < ROUND_OFF,
         ),
-        claim(
+        new(
             "M-stop",
             "section 2.2.3",
             "E_n at the end / at its lowest",
-            "from the coefficient of restitution",
             f"1 - e² to {stop:.0e}",
-            stop < ROUND_OFF,
             "The text prints no formula; 1 - e² is that of the usual energetic coefficient, see M-cor.",
         ),
         unchecked(

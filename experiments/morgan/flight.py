@@ -16,7 +16,8 @@ from jax import Array, lax
 
 import jimpact
 
-from .pendulum import Pendulum, energy, jacobian, lagrangian, mass_matrix, tip
+from .crowd import Crowd, collide_many
+from .pendulum import Pendulum, State, energy, lagrangian, mass_matrix, matrices, tip
 
 __all__ = ["Bounce", "Material", "Motion", "broken", "fly", "land", "simulate", "strike"]
 
@@ -108,15 +109,15 @@ def land(pendulum: Pendulum, y: Array, h: float) -> tuple[Array, Array]:
     return low, advance(pendulum, y, low)
 
 
-@partial(jax.jit, static_argnames="law")
 def strike(
-    pendulum: Pendulum, y: Array, friction: float, restitution: float, law: str
-) -> tuple[Array, Array, jimpact.Impact]:
-    """State after the impact, velocity of the tip before it, and the impact."""
-    q, u = y[:2], y[2:]
-    J = jacobian(pendulum, q)
-    hit = jimpact.collide_mechanism(mass_matrix(pendulum, q), J, u, friction, restitution, law=law)
-    return jnp.concatenate([q, hit.speeds]), J @ u, hit.impact
+    pendulum: Pendulum, y: State, friction: float, restitution: float, law: str
+) -> tuple[np.ndarray, np.ndarray, jimpact.Impact]:
+    """State after the impact, velocity of the tip before it, and the impact; by the program for crowds."""
+    q, u = np.split(np.asarray(y)[None], 2, axis=-1)
+    M, J = matrices(pendulum, q)
+    crowd = Crowd(M, J, u, np.full(1, friction), np.full(1, restitution), np.full(1, friction))
+    hit = jax.tree.map(lambda a: a[0], collide_many(crowd, law=law))
+    return np.concatenate([q[0], hit.speeds]), crowd.v[0], hit.impact
 
 
 @jax.jit
@@ -145,8 +146,10 @@ def flight(pendulum: Pendulum, y: Array, step: float, steps: int, room: int) -> 
     return Flight(states[1:n], np.asarray(last), (n - 1) * step + float(part), True)
 
 
-def simulate(pendulum: Pendulum, material: Material, y: Array, *, duration: float, step: float, rest: float) -> Motion:
-    """Fly, strike, and so on until the time is over or the tip rests.
+def simulate(
+    pendulum: Pendulum, material: Material, y: Array, *, duration: float, step: float, rest: float, room: int = 0
+) -> Motion:
+    """Fly, strike, and so on until the time is over or the tip rests. Motions with the same `room` share a program.
 
     With restitution below 1 the bounces on a floor become infinitely many in a finite time. The tip counts as resting
     once its next bounce would be shorter than `rest`; what follows is sliding or standing under a contact force,
@@ -156,7 +159,7 @@ def simulate(pendulum: Pendulum, material: Material, y: Array, *, duration: floa
         raise ValueError("the joint between the bars can reach the floor; pass a floor below -length")
     if tip(pendulum, y[:2])[1] < 0:
         raise ValueError("the tip starts below the floor; pass other angles or a lower floor")
-    room, now, drift, rests = math.ceil(duration / step), 0.0, 0.0, False
+    room, now, drift, rests = max(room, math.ceil(duration / step)), 0.0, 0.0, False
     times: list[np.ndarray] = [np.zeros(1)]
     states: list[np.ndarray] = [np.asarray(y)[None]]
     bounces: list[Bounce] = []
@@ -180,8 +183,8 @@ def _bounced(pendulum: Pendulum, material: Material, last: np.ndarray, now: floa
     y, before, impact = strike(pendulum, last, material.friction, material.restitution, law=material.law)
     jimpact.require(impact)
     lost = float(energy(pendulum, last) - energy(pendulum, y))
-    before, after, speeds = (np.asarray(a) for a in (before, impact.velocity, y[2:]))
-    return y, Bounce(now, last, speeds, before, after, int(impact.info.mode), lost)
+    after = np.asarray(impact.velocity)
+    return jnp.asarray(y), Bounce(now, last, y[2:], before, after, int(impact.info.mode), lost)
 
 
 def broken(pendulum: Pendulum, material: Material, motion: Motion) -> list[str]:

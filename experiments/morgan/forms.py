@@ -9,7 +9,19 @@ from jimpact.config import FrictionRange, Name, Normal, NotNegative, Positive, R
 
 from .pendulum import Pendulum
 
-__all__ = ["CrowdForm", "Impact", "ImpactsForm", "MechanismForm", "MotionForm", "Pair", "SpaceForm", "SpaceImpact"]
+__all__ = [
+    "CrowdForm",
+    "CrowdLimits",
+    "Impact",
+    "ImpactsForm",
+    "MapGrid",
+    "MechanismForm",
+    "MotionForm",
+    "Pair",
+    "SpaceAnew",
+    "SpaceForm",
+    "SpaceImpact",
+]
 
 STRAIGHT = 1.0  # deg: nearer to straight (or folded) bars leave the tip one way to go, and K is singular
 
@@ -50,6 +62,7 @@ Approach = Annotated[Pair, AfterValidator(_approaching), AfterValidator(_slippin
 Approach3 = Annotated[Vector, AfterValidator(_approaching), AfterValidator(_slipping)]
 Bend = Annotated[Range, AfterValidator(_bends)]
 Count = Annotated[int, Field(ge=2, le=20_000)]
+Error = Annotated[float, Field(gt=0, lt=1)]  # below which two results count as equal
 Seed = Annotated[int, Field(ge=0)]
 Law = Literal["stronge", "poisson", "newton"]
 
@@ -95,6 +108,8 @@ class MechanismForm(Table):
     name: Name
     pendulum: Bars
     posture_deg: Posture  # that is drawn
+    round_off: Error
+    printed: Name  # what can be read of M and J
     sample: Draw
 
 
@@ -182,6 +197,17 @@ class CrowdPrinted(Table):
     orders: str
     intermediate_states: list[str]
     friction_changes: str
+    references: dict[Name, Annotated[list[Name], Field(min_length=2, max_length=2)]]  # as printed, and where it is
+
+
+class CrowdLimits(Table):
+    """How near is equal."""
+
+    closed_form: Positive  # eps, per unit of cancellation, of the impulse
+    small: Error  # relative differences above are counted
+    changed: Error  # of the impulse: more is another answer
+    gain: Error  # of the energy before: more is a gain
+    bend: Error  # of friction: less is no change of it
 
 
 class CrowdForm(Table):
@@ -190,7 +216,9 @@ class CrowdForm(Table):
     name: Name
     pendulum: Bars
     sample: CrowdDraw
+    traced: Count  # of the sample, followed
     map: MapGrid
+    limits: CrowdLimits
     printed: CrowdPrinted
 
 
@@ -250,9 +278,25 @@ class SpaceDraw(Table):
 
     seed: Seed
     count: Count
-    slip: Positive  # m/s, standard deviation of each tangential velocity, for an approach at 1 m/s
+    slip: Positive  # m/s, standard deviation of each tangential velocity
+    approach: Positive  # m/s
     friction: FrictionRange
     restitution: ShareRange
+
+
+class SpaceAnew(Table):
+    """Impacts that start along the invariant direction to zero slip."""
+
+    slip: Positive  # m/s
+    approach: Positive  # m/s
+
+
+class SpaceLimits(Table):
+    """How near is equal."""
+
+    integrated: Error  # of the speeds before: `solve` at standard accuracy
+    zero: Error  # of the velocity before
+    algebra: Error  # of the largest entry of J M^-1 J^T
 
 
 class SpaceForm(Table):
@@ -264,3 +308,5 @@ class SpaceForm(Table):
     normal: Normal  # of the floor: radial, across, up
     impact: Annotated[list[SpaceImpact], Field(min_length=1)]
     sample: SpaceDraw
+    anew: SpaceAnew
+    limits: SpaceLimits

@@ -20,7 +20,6 @@ from .pendulum import Pendulum, matrices, tip
 
 __all__ = ["run"]
 
-ROUND_OFF = 1e-14
 LINE, MARK = "#1f4e9c", "#d1495b"
 
 
@@ -39,13 +38,14 @@ def run(form: MechanismForm, progress: Progress) -> Result:
         claim(
             "M-MJ",
             "(2.1)",
-            "mass matrix and Jacobian",
-            "M = m r² [[cos q2 + 5/3, cos(q2)/2 + 1/3], [., 1/3]], J = r d(tip)/dq",
+            "mass matrix and Jacobian, with the factors m r² and r",
+            form.printed,
             f"kinetic energy to {wrong['energy']:.1e}, velocity of the tip to {wrong['tip']:.1e}",
-            largest < ROUND_OFF,
-            f"{sample.count} random states, each relative to itself. The symbols of both matrices are scattered in the "
-            "text at hand, and the factors m r² and r are not in it: this is the arrangement that gives the energy. "
-            f"With cos q2 instead of cos(q2)/2 beside the diagonal, energy would be off by up to {misread:.0%}.",
+            largest < form.round_off,
+            f"{sample.count} random states, each relative to itself, against a derivation bar by bar. The entries of M "
+            "are scattered in the text at hand; M = m r² [[cos q2 + 5/3, cos(q2)/2 + 1/3], [., 1/3]] was chosen "
+            "because it gives the energy, and so were the factors, which cannot be read. With cos q2 instead of "
+            f"cos(q2)/2 energy would be off by up to {misread:.0%}.",
         ),
         unchecked(
             "M-fig2.1",

@@ -22,14 +22,11 @@ from jimpact.reproduce import (
     unchecked,
 )
 
-from .forms import SpaceForm
+from .forms import SpaceAnew, SpaceForm
 from .swivel import TOLERANCE, Integrated, held_by, integrate, swivel_matrices
 
 __all__ = ["run"]
 
-SPACE = 1e-7  # of the speeds before: `solve` at standard accuracy
-ZERO = 1e-12  # of the velocity before
-START = 0.05  # m/s, slip that is soon over, for an approach at 1 m/s
 COLORS = ("#1f4e9c", "#d1495b", "#2a9d8f", "#e09f3e", "#7b4fa3", "#5b7a2a")
 
 
@@ -63,11 +60,11 @@ def run(form: SpaceForm, progress: Progress) -> Result:
     ways = [integrate(bodies.M, bodies.J, u, mu, e) for u, mu, e in rows]
     once = np.asarray(found.info.compressions) == 1
     findings = [
-        _integrated(bodies, after, ways, once),
-        _signs(bodies),
-        _sticking(bodies, found, ways),
-        _resumed(bodies, found, progress),
-        unchecked("M-fig4.1", "fig 4.1", "directions of friction", "every direction", "A drawing without numbers."),
+        _integrated(bodies, after, ways, once, form.limits.integrated),
+        _signs(bodies, form.limits.algebra),
+        _sticking(bodies, found, ways, form.limits.zero),
+        _resumed(bodies, found, form.anew, progress),
+        unchecked("M-fig4.1", "fig 4.1", "directions of friction", "", "A drawing without numbers."),
     ]
     n = len(form.impact)
     part = Bodies(bodies.M, bodies.J, *(a[:n] for a in bodies[2:]))
@@ -83,7 +80,7 @@ def _impacts(form: SpaceForm) -> Bodies:
     M, J = swivel_matrices(form.pendulum.pendulum(), q, form.normal)
     rng, sample = np.random.default_rng(form.sample.seed), form.sample
     slip = rng.normal(scale=sample.slip, size=(sample.count, 2))
-    drawn = np.column_stack([slip, np.full(sample.count, -1.0)])
+    drawn = np.column_stack([slip, np.full(sample.count, -sample.approach)])
     mu, e = rng.uniform(*sample.friction, sample.count), rng.uniform(*sample.restitution, sample.count)
     given = form.impact
     return Bodies(
@@ -101,23 +98,23 @@ def _gaps(bodies: Bodies, after: np.ndarray, ways: list[Integrated]) -> np.ndarr
     return np.where([way.followed for way in ways], gaps, np.nan)
 
 
-def _integrated(bodies: Bodies, after: np.ndarray, ways: list[Integrated], once: np.ndarray) -> Finding:
+def _integrated(bodies: Bodies, after: np.ndarray, ways: list[Integrated], once: np.ndarray, limit: float) -> Finding:
     gaps = _gaps(bodies, after, ways)[once]
     told = np.isfinite(gaps)
     return claim(
         "M-4.9",
         "(4.9), section 4.2",
         "impacts in space by integration, six steps",
-        "algorithm",
+        "du/dp_n = L_n - mu L_T v_t / |v_t|",
         f"largest difference {np.nanmax(gaps):.0e}, median {np.nanmedian(gaps):.0e}",
-        bool(np.nanmax(gaps) < SPACE),
+        bool(np.nanmax(gaps) < limit),
         f"{int(told.sum())} impacts of the pendulum on a swivel, over an inclined floor; speeds after by DOP853 at "
         f"{TOLERANCE:.0e} and by solve at standard accuracy, relative to those before. "
         f"{int((~once).sum())} have a second compression, which the six steps do not know.",
     )
 
 
-def _signs(bodies: Bodies) -> Finding:
+def _signs(bodies: Bodies, limit: float) -> Finding:
     L, Jt = bodies.L, bodies.J[:2]
     m = -held_by(bodies.J, L)  # f_t / f_n, as (4.11) defines it
     size = np.abs(bodies.W).max()
@@ -126,33 +123,33 @@ def _signs(bodies: Bodies) -> Finding:
         "M-4.12",
         "(4.11)-(4.13)",
         "sign of the static friction",
-        "f_t = m f_n and L_n - L_T m",
-        "L_n + L_T m",
-        False,
-        f"With m as (4.11) defines it, slip would change by {minus:.2f} of the largest entry of J M^-1 J^T per impulse "
-        f"with the printed sign, and by {plus:.0e} with the other. The test ||m|| <= mu is the same.",
+        "f_t = m f_n; L_n - L_T m",
+        f"slip changes by {minus:.2f} with L_n - L_T m, {plus:.0e} with L_n + L_T m",
+        minus < limit,
+        "With m as (4.11) defines it, sticking needs L_n + L_T m; changes per unit of normal impulse, over the largest "
+        "entry of J M^-1 J^T. The test ||m|| <= mu is the same.",
         "misprint",
     )
 
 
-def _sticking(bodies: Bodies, found: jimpact.Impact, ways: list[Integrated]) -> Finding:
+def _sticking(bodies: Bodies, found: jimpact.Impact, ways: list[Integrated], zero: float) -> Finding:
     held = float(np.linalg.norm(held_by(bodies.J, bodies.L)))
     ends = np.isfinite(np.asarray(found.info.slip_end))
-    stuck = ends & (np.linalg.norm(found.velocity[:, :2], axis=-1) <= ZERO * np.linalg.norm(bodies.v, axis=-1))
+    stuck = ends & (np.linalg.norm(found.velocity[:, :2], axis=-1) <= zero * np.linalg.norm(bodies.v, axis=-1))
     same = int((stuck == np.array([way.sticks for way in ways])).sum())
     fits = bool((stuck == (ends & (held <= bodies.friction))).all())
     return claim(
         "M-4.13",
         "section 4.2",
         "sticking",
-        "at zero slip, if ||m|| <= mu",
+        "f_t = m f_n : ||m|| <= mu",
         f"{int(stuck.sum())} of {len(ways)} stick, {int(ends.sum())} reach zero slip",
         fits and same == len(ways),
         f"||m|| = {held:.6f} at this posture; jimpact and the integration agree in {same} of {len(ways)}.",
     )
 
 
-def _resumed(bodies: Bodies, found: jimpact.Impact, progress: Progress) -> Finding:
+def _resumed(bodies: Bodies, found: jimpact.Impact, anew: SpaceAnew, progress: Progress) -> Finding:
     """Zero slip that cannot stick is reached only along an invariant direction, and left along another."""
     held = float(np.linalg.norm(held_by(bodies.J, bodies.L)))
     loose = bodies.friction < held
@@ -164,9 +161,9 @@ def _resumed(bodies: Bodies, found: jimpact.Impact, progress: Progress) -> Findi
     directions, rates = directions_many(W, mu)
     lanes = np.arange(len(mu))
     ends, leaves = (directions[lanes, np.nan_to_num(sign * rates, nan=-np.inf).argmax(-1)] for sign in (-1, 1))
-    start = np.column_stack([START * ends, np.full(len(mu), -1.0)])
+    start = np.column_stack([anew.slip * ends, np.full(len(mu), -anew.approach)])
     after = solve_many(W, start, mu, bodies.restitution[loose], progress=progress).velocity[:, :2]
-    through = np.linalg.norm(after - START * ends, axis=-1) > START
+    through = np.linalg.norm(after - anew.slip * ends, axis=-1) > anew.slip
     apart = np.abs(after / np.linalg.norm(after, axis=-1, keepdims=True) - leaves)[through].max(initial=0.0)
     return new(
         "M-4.13-anew",
