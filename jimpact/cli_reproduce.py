@@ -14,6 +14,7 @@ from rich.progress import Progress as Bars
 from jimpact.config import read
 from jimpact.page import to_json, write_files
 from jimpact.reproduce.batch import Progress
+from jimpact.reproduce.findings import VERDICTS
 from jimpact.reproduce.pages import html_page, markdown_page, tally
 from jimpact.reproduce.parts import Paper, Part, Record, checkout, chosen, kept, load_papers, run_part
 from jimpact.tables import console, table
@@ -101,10 +102,9 @@ def _show(records: Sequence[Record], paths: Sequence[Path]) -> None:
     screen = console()
     rows = []
     for record in records:
-        counts = {verdict: count for verdict, count in tally([record]).items() if count}
-        words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-        rows.append((f"{record.paper}/{record.part}", words, f"{record.seconds:.1f}"))
-    screen.print(table("Reproduced", ("part", "findings", "s"), rows))
+        counts = (count or "" for count in tally([record]).values())
+        rows.append((f"{record.paper}/{record.part}", *counts, f"{record.seconds:.1f}"))
+    screen.print(table("Reproduced", ("part", *VERDICTS, "s"), rows))
     total = {verdict: count for verdict, count in tally(records).items() if count}
     screen.print("in all: " + ", ".join(f"{count} {verdict}" for verdict, count in total.items()), soft_wrap=True)
     screen.print(f"wrote {' and '.join(map(str, paths))}", soft_wrap=True)

@@ -1,7 +1,7 @@
 """Maps and crowds of impacts: one batched call, in chunks of one size so that a law is compiled once for all maps."""
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import jax
@@ -19,11 +19,29 @@ CHUNK = 2048  # impacts
 TRACED = 64  # paths
 CORES = {"inverse_inertia": 2, "velocity": 1}
 
+FAST = ("stronge",)  # laws of large crowds, and of timings: what XLA makes of them by default
+PLAIN = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
+"""Compiling takes a quarter of the time, running twice as long: a gain below about a million impacts."""
+
 Progress = Callable[[Iterable[Any], str], Iterable[Any]]
 
-_solve = jax.jit(solve, static_argnames=("law", "rule", "accuracy", "line_tolerance"))
-_trace = jax.jit(trace, static_argnames=("law", "accuracy", "samples", "line_tolerance"))
-_directions = jax.jit(invariant_directions)
+
+@cache
+def _program(function: Callable[..., Any], names: tuple[str, ...], plain: bool) -> Callable[..., Any]:
+    """A compiled function with static arguments; plain on a CPU whose compiler takes the options."""
+    options = PLAIN if plain and _plain_works() else None
+    return jax.jit(function, static_argnames=names, compiler_options=options)
+
+
+@cache
+def _plain_works() -> bool:
+    if jax.default_backend() != "cpu":
+        return False
+    try:
+        jax.jit(jnp.negative, compiler_options=PLAIN)(1.0)
+    except (RuntimeError, ValueError):  # another version of XLA
+        return False
+    return True
 
 
 def silent(steps: Iterable[Any], label: str) -> Iterable[Any]:
@@ -54,7 +72,8 @@ def solve_many(
         "tangential_restitution": tangential_restitution,
         "mixing": mixing,
     }
-    return _chunked(partial(_solve, law=law, **options), arrays, CHUNK, lambda steps: progress(steps, law))
+    run = _program(solve, ("law", "rule", "accuracy", "line_tolerance"), law not in FAST)
+    return _chunked(partial(run, law=law, **options), arrays, CHUNK, lambda steps: progress(steps, law))
 
 
 def trace_many(
@@ -68,12 +87,14 @@ def trace_many(
         "restitution": restitution,
         "static_friction": static_friction,
     }
-    return _chunked(partial(_trace, **options), arrays, TRACED, iter)
+    run = _program(trace, ("law", "accuracy", "samples", "line_tolerance"), True)
+    return _chunked(partial(run, **options), arrays, TRACED, iter)
 
 
 def directions_many(inverse_inertia: Any, friction: Any) -> tuple[np.ndarray, np.ndarray]:
     """`invariant_directions` of a batch of any shape and size, as NumPy arrays."""
-    return _chunked(_directions, {"inverse_inertia": inverse_inertia, "friction": friction}, CHUNK, iter)
+    run = _program(invariant_directions, (), True)
+    return _chunked(run, {"inverse_inertia": inverse_inertia, "friction": friction}, CHUNK, iter)
 
 
 def _chunked(
