@@ -25,6 +25,7 @@ __all__ = ["add_commands"]
 EMBEDDED = "rebounds.csv"
 MODELS = ("constant", "per-group", "speed")
 RESAMPLES = 200
+FEW_GROUPS = 10
 
 
 def add_commands(commands: Any) -> None:
@@ -43,7 +44,7 @@ def add_commands(commands: Any) -> None:
     two.set_defaults(run=_fit)
     three = commands.add_parser("compare", help="which law explains measured rebounds")
     three.add_argument("--laws", metavar="LAW,..", help="default: all")
-    three.add_argument("--folds", type=int, default=5, metavar="N", help="of the cross-validation (default 5)")
+    three.add_argument("--folds", type=int, metavar="N", help="of the cross-validation (default 5, or fewer groups)")
     three.set_defaults(run=_compare)
     for command in (two, three):
         command.add_argument("--heavy-tails", type=float, metavar="F", help="Student noise of F degrees of freedom")
@@ -218,8 +219,11 @@ def _show_fit(screen: Console, found: Fit, intervals: dict[str, dict[str, tuple[
     for name, verdict in found.identifiable.items():
         if not verdict:
             screen.print(f"- {name} is not identifiable: {verdict.reason}", soft_wrap=True)
-    if found.no_answer:
-        screen.print(f"- the law has no answer for {found.no_answer} impacts: see LAWS[law].domain", soft_wrap=True)
+    for caution in found.cautions:
+        screen.print(f"- {caution}", soft_wrap=True)
+    groups = len(set(found.rebounds.group.tolist()))
+    if "bootstrap" in intervals and found.material.groups is None and groups < FEW_GROUPS:
+        screen.print(f"- the bootstrap draws from {groups} groups only: its intervals are rough", soft_wrap=True)
     screen.print(
         f"beyond the momentum floor the law leaves {found.excess:.3g} x the noise; "
         f"{found.agreed} of {found.starts} starts agree; AIC {found.aic:.1f}",

@@ -14,7 +14,6 @@ from rich.progress import Progress as Bars
 from jimpact.config import read
 from jimpact.page import to_json, write_files
 from jimpact.reproduce.batch import Progress
-from jimpact.reproduce.findings import VERDICTS
 from jimpact.reproduce.pages import html_page, markdown_page, tally
 from jimpact.reproduce.parts import Paper, Part, Record, checkout, chosen, kept, load_papers, run_part
 from jimpact.tables import console, table
@@ -22,6 +21,7 @@ from jimpact.tables import console, table
 __all__ = ["add_command"]
 
 PAGE = "RESULTS.md"
+SHORT = ("agrees", "conv.", "mispr.", "differs", "unch.", "new")  # of VERDICTS
 
 
 def add_command(commands: Any) -> None:
@@ -48,26 +48,29 @@ def _reproduce(args: argparse.Namespace) -> int:
     configs, out = args.configs or root / "configs", args.out or root / "out" / "reproduce"
     for _, part in parts:  # all of them, before anything is computed
         read(configs / part.config, part.form)
-    records = _computed(parts, root, configs, out, args.again)
+    done = _computed(parts, root, configs, out, args.again)
     finished = _finished(papers, root, configs, out)
     pages = {PAGE: markdown_page(papers, finished), "results.html": html_page(papers, finished, out)}
     paths = write_files(out, pages)
     if len(finished) == sum(len(paper.parts) for paper in papers) and args.out is None and args.configs is None:
         paths += write_files(root / "experiments", {PAGE: pages[PAGE]})
     if args.json:
-        print(to_json([{"paper": r.paper, "part": r.part, "findings": r.findings} for r in records]), end="")
+        print(to_json([{"paper": r.paper, "part": r.part, "findings": r.findings} for r, _ in done]), end="")
     else:
-        _show(records, paths)
+        _show(done, paths)
     return 0
 
 
-def _computed(parts: Sequence[tuple[Paper, Part]], root: Path, configs: Path, out: Path, again: bool) -> list[Record]:
+def _computed(
+    parts: Sequence[tuple[Paper, Part]], root: Path, configs: Path, out: Path, again: bool
+) -> list[tuple[Record, bool]]:
+    """The records of the parts, and whether each was there before."""
     records = []
     with _bars() as (progress, label):
         for paper, part in progress(parts, "papers"):
             label(f"{paper.key}/{part.key}")
             record = None if again else kept(paper, part, root, configs, out)
-            records.append(record or run_part(paper, part, root, configs, out, progress))
+            records.append((record or run_part(paper, part, root, configs, out, progress), record is not None))
     return records
 
 
@@ -98,13 +101,13 @@ def _bars() -> Iterator[tuple[Progress, Any]]:
         yield progress, label
 
 
-def _show(records: Sequence[Record], paths: Sequence[Path]) -> None:
+def _show(done: Sequence[tuple[Record, bool]], paths: Sequence[Path]) -> None:
     screen = console()
     rows = []
-    for record in records:
+    for record, old in done:
         counts = (count or "" for count in tally([record]).values())
-        rows.append((f"{record.paper}/{record.part}", *counts, f"{record.seconds:.1f}"))
-    screen.print(table("Reproduced", ("part", *VERDICTS, "s"), rows))
-    total = {verdict: count for verdict, count in tally(records).items() if count}
+        rows.append((f"{record.paper}/{record.part}", *counts, "kept" if old else f"{record.seconds:.1f}"))
+    screen.print(table("Reproduced", ("part", *SHORT, "s"), rows))
+    total = {verdict: count for verdict, count in tally(record for record, _ in done).items() if count}
     screen.print("in all: " + ", ".join(f"{count} {verdict}" for verdict, count in total.items()), soft_wrap=True)
     screen.print(f"wrote {' and '.join(map(str, paths))}", soft_wrap=True)

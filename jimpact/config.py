@@ -160,7 +160,7 @@ def check(data: dict[str, Any], form: type[Form], source: str) -> Form:
 
 def _explained(error: ValidationError, form: type[BaseModel]) -> str:
     """The first mistake, as `field: what is wrong`."""
-    mistakes = error.errors(include_url=False)
+    mistakes = sorted(error.errors(include_url=False), key=lambda mistake: mistake["type"] != "extra_forbidden")
     first = mistakes[0]
     field = ""
     for part in first["loc"]:

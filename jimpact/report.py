@@ -176,8 +176,8 @@ def _goodness(fit: Fit) -> str:
         f"Beyond what no impulse can explain, the law leaves {fit.excess:.3g} times the noise. Log-likelihood "
         f"{fit.log_likelihood:.1f}, AIC {fit.aic:.1f}, BIC {fit.bic:.1f}; {fit.agreed} of {fit.starts} starts agree."
     )
-    lost = f"<p class=warn>The law has no answer for {fit.no_answer} impacts.</p>" if fit.no_answer else ""
-    return channels + lost + f"<p>{text(words)}</p>"
+    cautions = "".join(f"<p class=warn>{text(words[0].upper() + words[1:])}.</p>" for words in fit.cautions)
+    return channels + cautions + f"<p>{text(words)}</p>"
 
 
 def _worst(fit: Fit) -> str:

@@ -1,5 +1,6 @@
 """Tables for the terminal: text in the first column, numbers in the others; nothing is read as markup."""
 
+import shutil
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,22 +11,21 @@ from rich.text import Text
 
 __all__ = ["console", "table"]
 
-NARROW = 30  # letters: a longer first column may break its lines
+LEAST = 110  # columns: a table that a narrow terminal would cut is broken by the terminal instead, and whole
 
 
 def console() -> Console:
-    return Console(markup=False, emoji=False, highlight=False)
+    width = max(shutil.get_terminal_size().columns, LEAST)
+    return Console(markup=False, emoji=False, highlight=False, width=width)
 
 
 def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[Any]], digits: int = 6) -> Table:
     """First column text, the others numbers; nothing in it is read as markup."""
     result = Table(title=Text(title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    cells = [[_cell(x, digits) for x in row] for row in rows]
-    narrow = max((len(row[0]) for row in cells), default=0) <= NARROW
     for i, column in enumerate(columns):
-        result.add_column(Text(column), justify="right" if i else "left", no_wrap=bool(i) or narrow, overflow="fold")
-    for row in cells:
-        result.add_row(*map(Text, row))
+        result.add_column(Text(column), justify="right" if i else "left", no_wrap=True)
+    for row in rows:
+        result.add_row(*(Text(_cell(x, digits)) for x in row))
     return result
 
 

@@ -65,6 +65,10 @@ class Audit:
     speeds: tuple[float, float, float]  # least, median and greatest speed of approach
     suspicions: tuple[Suspicion, ...]
 
+    def __str__(self) -> str:
+        lines = [f"{self.count} impacts", *self.sentences]
+        return "\n".join(lines if self.sentences else [*lines, "nothing suspicious"])
+
     @property
     def sentences(self) -> list[str]:
         """What a person should know before a fit, the worst first."""
@@ -85,7 +89,8 @@ def audit(rebounds: Rebounds) -> Audit:
     facing = v[:, 2] < 0
     after = v + np.einsum("nij,nj->ni", W, P)
     pulling, gaining, outside = _impossible(v, after, P, floor.covariance if known else 0 * floor.covariance)
-    stick, back, on = _coverage(W, v, after, floor.covariance if known else None, facing)
+    given = not np.isnan(np.asarray(rebounds.noise)).any()  # a guess is too rough to tell slip from none
+    stick, back, on = _coverage(W, v, after, floor.covariance if given else None, facing)
     speed = -v[facing, 2] if facing.any() else np.array([np.nan])
     return Audit(
         count=len(rebounds),
@@ -93,7 +98,7 @@ def audit(rebounds: Rebounds) -> Audit:
         floor=floor,
         freedom=freedom,
         reduced=float(floor.chi2.sum() / freedom) if freedom else np.nan,
-        noise_known=not np.isnan(np.asarray(rebounds.noise)).any(),
+        noise_known=given,
         separating=np.flatnonzero(~facing),
         pulling=np.flatnonzero(pulling & facing),
         gaining=np.flatnonzero(gaining & facing),

@@ -17,6 +17,8 @@ from jimpact.laws import LAWS
 
 __all__ = ["Comparison", "Row", "compare_laws", "cross_validate"]
 
+FOLDS = 5
+
 
 class Row(NamedTuple):
     """One law: its fit, its error on what was held out, and for how many impacts it had no answer."""
@@ -55,7 +57,7 @@ def compare_laws(
     rebounds: Rebounds,
     laws: Sequence[str] | None = None,
     *,
-    folds: int = 5,
+    folds: int | None = None,
     heavy_tails: float | None = None,
     starts: int = 32,
     seed: int = 0,
@@ -63,15 +65,18 @@ def compare_laws(
 ) -> Comparison:
     """Fit each law with all its parameters, and predict every group from the others.
 
-    Scores are in units of one noise: that of the data, and where it is open that of the most likely law.
+    Scores are in units of one noise: that of the data, and where it is open that of the most likely law. `folds` is 5,
+    or the number of groups if that is less.
     """
     laws = tuple(LAWS) if laws is None else tuple(laws)
     if not laws:
         raise ValueError(f"laws is empty; pass some of {', '.join(map(repr, LAWS))}")
-    _foldable(rebounds, folds)
     for law in laws:
         if law not in LAWS:
             raise ValueError(f"law={law!r} is unknown; pass some of {', '.join(map(repr, LAWS))}")
+    if folds is None:
+        folds = min(FOLDS, max(2, len(np.unique(np.asarray(rebounds.group)))))
+    _foldable(rebounds, folds)
     fits = []
     for index in progress(range(len(laws))):
         law = laws[index]

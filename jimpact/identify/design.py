@@ -79,7 +79,9 @@ def plan(
     choice = Choice(law, rule, "standard", tuple(sorted((fixed or {}).items())))
     checked(rebounds, choice, material)
     if np.isnan(np.asarray(rebounds.noise)).any():
-        raise ValueError("the noise of a planned drop is not known; pass noise= the standard deviation of each channel")
+        raise ValueError(
+            "the noise of the planned drops is not known; build these rebounds with noise= of each channel"
+        )
     missing = [name for name in material.parameters if name not in values]
     if missing:
         raise ValueError(f"values has no {missing[0]}; pass a value for each of {', '.join(material.parameters)}")

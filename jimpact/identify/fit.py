@@ -23,6 +23,7 @@ from jimpact.laws import LAWS
 __all__ = ["Fit", "check_data", "check_values", "checked", "fit"]
 
 MOST_STARTS = 100_000
+UNEXPLAINED = 3.0  # x the noise: more is not chance
 ROUNDS = 12  # of fit and estimate of the noise in turn
 SETTLED = 1e-3  # relative change of the noise that ends them
 
@@ -108,6 +109,28 @@ class Fit:
         """For how many impacts the law has none, and is taken to predict no impulse."""
         still = (self.predict() == np.asarray(self.rebounds.baseline)).all(-1)
         return int((still & (np.asarray(self.rebounds.velocity)[:, 2] < 0)).sum())
+
+    @property
+    def cautions(self) -> list[str]:
+        """What a reader of the estimates must know, in words."""
+        words = []
+        if self.no_answer:
+            domain = LAWS[self.choice.law].domain
+            words.append(f"the law has no answer for {self.no_answer} impacts; its domain: {domain}")
+        if self.excess > UNEXPLAINED:
+            words.append(
+                f"the law does not explain the data, it leaves {self.excess:.3g} x the noise: intervals are too "
+                "narrow; look at the audit, try another law, or a material that differs by group or speed"
+            )
+        return words
+
+    def __str__(self) -> str:
+        error = self.standard_error
+        rows = [f"law {self.choice.law}, {len(self.rebounds)} impacts"]
+        for name, number in zip(self.names, self.numbers, strict=True):
+            verdict = self.identifiable[name]
+            rows.append(f"{name} = {number:.4g} +- {error[name]:.2g}{'' if verdict else f', {verdict.reason}'}")
+        return "\n".join([*rows, *self.cautions])
 
     @property
     def log_likelihood(self) -> float:
@@ -228,7 +251,10 @@ def fit(
     known = information(choice, material, problem, numbers)
     solved = Solved(choice, material, problem, numbers, known, float(cost))
     floor = momentum_floor(rebounds, sigma)
-    return Fit(solved, estimated, len(first), agreed, converged, floor, verdicts(solved))
+    result = Fit(solved, estimated, len(first), agreed, converged, floor, verdicts(solved))
+    if result.no_answer == int((np.asarray(rebounds.velocity)[:, 2] < 0).sum()):
+        raise ValueError(f"law={law!r} has no answer for any of these impacts; its domain: {LAWS[law].domain}")
+    return result
 
 
 def _noise(
@@ -286,7 +312,7 @@ def checked(rebounds: Rebounds, choice: Choice, material: Material) -> None:
             f"the material has {material.groups} groups and the data {rebounds.groups}; pass per_group(rebounds.groups)"
         )
     record, fixed = LAWS[choice.law], dict(choice.fixed)
-    model = jax.eval_shape(lambda x: material.function(material.values(x), rebounds), jnp.zeros(material.size()))
+    model = _modelled(material, rebounds)
     given = set(model) | set(fixed)
     taken = set(record.parameters) | ({"static_friction"} if record.tells_stick else set())
     for name in given - taken:
@@ -302,6 +328,24 @@ def checked(rebounds: Rebounds, choice: Choice, material: Material) -> None:
     both = set(model) & set(fixed)
     if both:
         raise ValueError(f"{sorted(both)[0]} is both fitted and fixed; pass it in one of parameters and fixed")
+
+
+def _modelled(material: Material, rebounds: Rebounds) -> dict[str, Any]:
+    """Shapes of the coefficients that a material gives, or a sentence about what it does instead."""
+    for name, p in material.parameters.items():
+        if not p.low <= p.starts[0] <= p.starts[1] <= p.high:
+            raise ValueError(f"starts of {name} are {p.starts}; pass (lowest, highest) within {p.low:g} to {p.high:g}")
+    try:
+        model = jax.eval_shape(lambda x: material.function(material.values(x), rebounds), jnp.zeros(material.size()))
+    except KeyError as error:
+        known = ", ".join(material.parameters)
+        raise ValueError(f"the material asks for {error}, which is none of its parameters: {known}") from error
+    for name, value in model.items():
+        if value.shape not in ((), (len(rebounds),)):
+            raise ValueError(
+                f"the material gives {name} of shape {value.shape}; pass one number, or {len(rebounds)}, one per impact"
+            )
+    return model
 
 
 def check_data(rebounds: Rebounds) -> None:

@@ -12,7 +12,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
+
+try:
+    import optax
+except ImportError as error:
+    raise ImportError("a network needs optax; install jimpact with its extra: pip install 'jimpact[train]'") from error
 
 from jimpact.identify.fit import checked
 from jimpact.identify.floor import scales

@@ -59,6 +59,9 @@ class Rebounds:
             raise IndexError("pass a slice, a mask or an array of indices: the result is again many rebounds")
         return jax.tree.map(lambda a: a[chosen], self)
 
+    def __str__(self) -> str:
+        return f"{len(self)} rebounds, {self.groups} groups, channels {', '.join(self.channels)}"
+
     @property
     def groups(self) -> int:
         """How many groups there are, those included of which an index left no impact."""

@@ -106,7 +106,11 @@ class _Table:
         if name in self.constants:
             return np.full(len(self.lines), float(self.constants[name]))
         if name not in self.header:
-            raise TableError(f"{self.path}: column {name} is missing; add it, or pass {name}= a constant")
+            observed = "add it, with empty cells where it was not measured"
+            constant = f"add it, or pass {name}= a constant (--set {name}=NUMBER)"
+            raise TableError(
+                f"{self.path}: column {name} is missing; {observed if name.endswith('_after') else constant}"
+            )
         at, values = self.header.index(name), []
         for number, row in self.lines:
             cell = row[at].strip()
