@@ -118,6 +118,8 @@ def _fit(args: argparse.Namespace) -> int:
         seed=args.seed,
         progress=_progress("compiling, then fitting from many starts"),
     )
+    if found.no_answer == int((rebounds.velocity[:, 2] < 0).sum()):
+        raise ValueError(f"--law {args.law}: has no answer for any impact; its domain: {LAWS[args.law].domain}")
     with Console(stderr=True).status("intervals"):
         intervals = {method: found.interval(0.95, method) for method in ("curvature", "profile")}
     if args.resamples and (len(set(rebounds.group.tolist())) > 1 or material.groups is not None):
