@@ -106,12 +106,17 @@ def flat_impact(law: str):
     return impact
 
 
+def options(law: str) -> dict[str, int | bool] | None:
+    """Derivatives of one law are compiled as users have them; those of the others differ in the stop rule only."""
+    return OPTIMISED if law == LAWS[0] else None
+
+
 @functools.cache
 def _forward(law: str):
     """Derivative of the impulse along `dx`, compiled (once more for each dtype)."""
     f = flat_impact(law)
     along = lambda x, static, same, dx: jax.jvp(lambda x: f(x, static, same).impulse, (x,), (dx,))[1]  # noqa: E731
-    return jax.jit(along, compiler_options=OPTIMISED)
+    return jax.jit(along, compiler_options=options(law))
 
 
 @functools.cache
@@ -119,7 +124,7 @@ def _reverse(law: str):
     """Derivative of `weights` times the impulse by the PARAMETERS, compiled (once more for each dtype)."""
     f = flat_impact(law)
     back = lambda x, static, same, weights: jax.vjp(lambda x: f(x, static, same).impulse, x)[1](weights)[0]  # noqa: E731
-    return jax.jit(back, compiler_options=OPTIMISED)
+    return jax.jit(back, compiler_options=options(law))
 
 
 def flat(cases: Cases) -> np.ndarray:

@@ -181,7 +181,7 @@ def test_restitution_at_its_bound_is_found() -> None:
 
 
 def test_all_stick_bounds_friction_from_below() -> None:
-    found = fit(data(seed=3, slip=0.02, law="stronge", friction=5.0, restitution=0.5), starts=8)
+    found = fit(data(seed=3, slip=0.02, law="whittaker", friction=5.0, restitution=0.5), law="whittaker", starts=8)
     verdict = found.identifiable["friction"]
     assert not verdict and f"all {N} impacts stick: friction is only bounded from below" in verdict.reason
     assert 0 < verdict.low < 5 and verdict.high == np.inf
