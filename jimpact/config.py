@@ -4,6 +4,7 @@ A configuration is a `Table` of typed fields. A file holds numbers and words onl
 """
 
 import tomllib
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -13,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 __all__ = [
     "Angle",
     "AngleRange",
+    "Approaching",
     "ConfigError",
     "FrictionRange",
     "Inertia",
@@ -22,11 +24,15 @@ __all__ = [
     "NotNegative",
     "Positive",
     "PositiveRange",
+    "Printed",
     "Range",
+    "Seed",
     "Share",
     "ShareRange",
+    "Small",
     "Table",
     "Vector",
+    "approaching",
     "check",
     "read",
     "read_text",
@@ -75,6 +81,23 @@ def _possible(value: tuple) -> tuple:
     return value
 
 
+def _decimal(word: str) -> str:
+    try:
+        finite = Decimal(word).is_finite()
+    except InvalidOperation:
+        finite = False
+    if not finite:
+        raise ValueError('pass a number as printed, in quotes: "0.3157"')
+    return word
+
+
+def approaching(velocity: tuple) -> tuple:
+    """For velocities whose last component is along the normal."""
+    if velocity[-1] >= 0:
+        raise ValueError("the bodies do not approach: the last component, along the normal, must be below 0")
+    return velocity
+
+
 def _range(value: Any) -> Any:
     if not isinstance(value, list | tuple) or len(value) != 2:
         raise ValueError("pass a range, [lowest, highest]")
@@ -107,6 +130,10 @@ Matrix = Annotated[tuple[Triple, Triple, Triple], BeforeValidator(_rows), AfterV
 Inertia = Annotated[
     tuple[Triple, Triple, Triple], BeforeValidator(_principal), AfterValidator(_definite), AfterValidator(_possible)
 ]
+Approaching = Annotated[Vector, AfterValidator(approaching)]
+Printed = Annotated[str, AfterValidator(_decimal)]  # as text, so that its digits count
+Seed = Annotated[int, Field(ge=0)]
+Small = Annotated[float, Field(gt=0, lt=1)]  # a tolerance, an angle in rad
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]

@@ -90,7 +90,7 @@ def test_starts_are_unit_and_hold_the_directions():
     [
         (lambda c: c["icosahedron"]["body_2"].update(moments=[0.1, 0.1, 0.3]), "sum of the other two"),
         (lambda c: c["pin"].pop("friction"), "missing"),
-        (lambda c: c["pin"]["table1"]["printed"].update(truth_steps="many"), "write the printed number as text"),
+        (lambda c: c["pin"]["table1"]["printed"].update(truth_steps="many"), "pass a number as printed"),
     ],
 )
 def test_bad_configurations_are_refused(change, sentence):

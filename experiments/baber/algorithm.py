@@ -7,13 +7,13 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 from pydantic import Field
 
-from jimpact.config import Matrix, Name, NotNegative, Range, Share, Table
+from jimpact.config import Approaching, Matrix, Name, NotNegative, Range, Share, Small, Table
 from jimpact.reproduce import Finding, Grid, Picture, Progress, Result, claim, solve_many
 
 from .bodies import Pairs, drawn
 from .crowd import matrices, solved
 from .euler import End, integrate
-from .forms import Approaching, Crowd, Error
+from .forms import Crowd
 from .rays import sides
 from .rotation import Bodies, pushed, rotated, separation_velocity, share, to_normal
 
@@ -32,7 +32,7 @@ class ImpactForm(Table):
 
 class LimitsForm(Table):
     order: Range  # of Euler's method, from the finest two steps
-    momentum: Error  # relative: linear algebra
+    momentum: Small  # relative: linear algebra
 
 
 class AlgorithmForm(Table):

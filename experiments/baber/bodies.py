@@ -9,10 +9,9 @@ from pydantic import Field
 from scipy.spatial.transform import Rotation
 
 import jimpact
-from jimpact.config import FrictionRange, Name, NotNegative, Positive, PositiveRange, ShareRange, Table
+from jimpact.config import FrictionRange, Name, NotNegative, Positive, PositiveRange, Seed, ShareRange, Small, Table
 from jimpact.reproduce import Finding, Progress, Result, claim, solve_many, unchecked
 
-from .forms import Error, Seed
 from .rotation import Bodies, pushed, rotated, separation_velocity, share, to_normal
 
 __all__ = ["BodiesForm", "Pairs", "Scene", "drawn", "run"]
@@ -22,8 +21,8 @@ GROUPS = ("both move", "a held", "b held")
 
 
 class LimitsForm(Table):
-    algebra: Error  # relative
-    solved: Error  # relative: two solutions at standard accuracy, in different axes
+    algebra: Small  # relative
+    solved: Small  # relative: two solutions at standard accuracy, in different axes
 
 
 class Pairs(Table):

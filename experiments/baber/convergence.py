@@ -12,11 +12,11 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from jimpact.config import Positive, Table
+from jimpact.config import Positive, Small, Table
 from jimpact.reproduce import Finding, Progress, claim, directions_many, solve_many, trace_many
 
 from .crowd import Impacts, matrices
-from .forms import Crowd, Error
+from .forms import Crowd
 
 __all__ = ["ConvergenceForm", "converging"]
 
@@ -31,8 +31,8 @@ class ConvergenceForm(Table):
     crowd: Crowd
     approaches: Annotated[list[Positive], Field(min_length=2)]
     way: Annotated[float, Field(gt=0, lt=1)]  # theta_end, as a share of the way to the ray
-    least_slip: Error  # of the slip before: a direction of less is round-off
-    angle_rad: Error  # round-off of directions
+    least_slip: Small  # of the slip before: a direction of less is round-off
+    angle_rad: Small  # round-off of directions
 
 
 class Turning(NamedTuple):

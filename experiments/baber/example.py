@@ -21,11 +21,11 @@ from pydantic import Field
 from scipy.interpolate import CubicHermiteSpline
 
 import jimpact
-from jimpact.config import ConfigError, Matrix, Name, NotNegative, Positive, Share, Table, Vector
+from jimpact.config import Approaching, ConfigError, Matrix, Name, NotNegative, Positive, Printed, Share, Table, Vector
 from jimpact.reproduce import Finding, Picture, Progress, Result, claim, new, number, solve_many, trace_many, unchecked
 
 from .crowd import UP
-from .forms import Approach, Approaching, Digits, Three
+from .forms import Approach, Three
 
 __all__ = ["ExampleForm", "Track", "impulse_at", "inverse_inertia", "run", "shade_phases", "tracked", "twice"]
 
@@ -62,10 +62,10 @@ class PrintedForm(Table):
     inverse_inertia: Annotated[list[Three], Field(min_length=3, max_length=3)]
     tensor_eigenvalues: Three
     eigenvalues: Three
-    normal_velocity: Digits
+    normal_velocity: Printed
     roots: Three
-    maximum_at: Digits
-    compressions: Digits
+    maximum_at: Printed
+    compressions: Printed
 
 
 class ExampleForm(Table):

@@ -9,11 +9,11 @@ from matplotlib.patches import Patch, Wedge
 from pydantic import Field
 
 import jimpact
-from jimpact.config import ConfigError, Matrix, Name, NotNegative, Positive, Share, Table
+from jimpact.config import ConfigError, Matrix, Name, NotNegative, Positive, Printed, Share, Small, Table
 from jimpact.reproduce import Finding, Grid, Picture, Progress, Result, claim, number, solve_many, trace_many
 
 from .crowd import stick_ratio
-from .forms import Approach, Digits, Error, Three
+from .forms import Approach, Three
 from .quartic import growth, ray_angles
 from .shape import largest_gap
 
@@ -44,16 +44,16 @@ class RegionsForm(Table):
 
 class LimitsForm(Table):
     converged_deg: Positive
-    path: Error
+    path: Small
 
 
 class PrintedForm(Table):
     inverse_times_denominator: Annotated[list[Three], Field(min_length=3, max_length=3)]
-    denominator: Digits
-    rays_deg: Annotated[list[Digits], Field(min_length=4, max_length=4)]
-    diverging_deg: Digits
-    borders_deg: Annotated[list[Digits], Field(min_length=2, max_length=2)]
-    reach_origin: Digits
+    denominator: Printed
+    rays_deg: Annotated[list[Printed], Field(min_length=4, max_length=4)]
+    diverging_deg: Printed
+    borders_deg: Annotated[list[Printed], Field(min_length=2, max_length=2)]
+    reach_origin: Printed
     scale: Name
     normal_velocity: Name
 

@@ -1,31 +1,14 @@
 """Types that the configurations of this paper share."""
 
-from decimal import Decimal, InvalidOperation
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from jimpact.config import FrictionRange, NotNegative, PositiveRange, Share, ShareRange, Table, Vector
+from jimpact.config import FrictionRange, NotNegative, PositiveRange, Printed, Seed, Share, ShareRange, Table, Vector
 
-__all__ = ["Approach", "Approaching", "Count", "Crowd", "Digits", "Error", "Rotation", "Seed", "Sides", "Three"]
+__all__ = ["Approach", "Count", "Crowd", "Rotation", "Sides", "Three"]
 
 MOST = 1_000_000  # impacts in a batch: half a minute
-
-
-def _decimal(word: str) -> str:
-    try:
-        finite = Decimal(word).is_finite()
-    except InvalidOperation:
-        finite = False
-    if not finite:
-        raise ValueError('pass a number as printed, in quotes: "14.6"')
-    return word
-
-
-def _approaching(velocity: tuple) -> tuple:
-    if velocity[2] >= 0:
-        raise ValueError("the bodies do not approach: the third component must be below 0")
-    return velocity
 
 
 def _positive(sides: tuple) -> tuple:
@@ -40,13 +23,9 @@ def _turn(angles: tuple) -> tuple:
     return angles
 
 
-Digits = Annotated[str, AfterValidator(_decimal)]
 Count = Annotated[int, Field(ge=1, le=MOST)]
-Seed = Annotated[int, Field(ge=0)]
-Three = Annotated[list[Digits], Field(min_length=3, max_length=3)]
-Error = Annotated[float, Field(gt=0, lt=1)]  # below which two results count as equal
+Three = Annotated[list[Printed], Field(min_length=3, max_length=3)]
 Approach = Annotated[float, Field(lt=0)]  # normal velocity, m/s
-Approaching = Annotated[Vector, AfterValidator(_approaching)]
 Sides = Annotated[Vector, AfterValidator(_positive)]
 Rotation = Annotated[Vector, AfterValidator(_turn)]
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 import jimpact
-from jimpact.config import Table
+from jimpact.config import Small, Table
 from jimpact.reproduce import Finding, Progress, claim, directions_many, solve_many, trace_many
 
 from .crowd import Impacts, matrices, solved, stick_ratio
-from .forms import Crowd, Error
+from .forms import Crowd
 
 __all__ = ["PhasesForm", "phases"]
 
@@ -27,8 +27,8 @@ class PhasesForm(Table):
     stopping: Crowd
     stationary: Crowd
     newton: Crowd
-    formula: Error  # relative: a formula and a path at standard accuracy
-    gain: Error  # of the work of compression: more is a gain of energy
+    formula: Small  # relative: a formula and a path at standard accuracy
+    gain: Small  # of the work of compression: more is a gain of energy
 
 
 def phases(form: PhasesForm, progress: Progress) -> list[Finding]:

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import jimpact
-from jimpact.config import FrictionRange, Name, NotNegative, PositiveRange, Share, ShareRange, Table
+from jimpact.config import FrictionRange, Name, NotNegative, PositiveRange, Seed, Share, ShareRange, Small, Table
 from jimpact.reproduce import Finding, Grid, Progress, Result, claim, new, solve_many
 
 from .crowd import log_uniform
-from .forms import Count, Error, Seed
+from .forms import Count
 from .planar_algorithm import Disk, collide, collision_matrix, turn
 
 __all__ = ["Pair", "PlanarForm", "drawn", "run"]
@@ -48,7 +48,7 @@ class PlanarForm(Table):
     frictionless: Share
     plastic: Share
     elastic: Share
-    closed_form: Error  # relative: two formulas for the same
+    closed_form: Small  # relative: two formulas for the same
 
 
 Pair = tuple[Disk, Disk, np.ndarray, float, float]  # two bodies, f, friction, restitution

@@ -8,11 +8,11 @@
 
 import numpy as np
 
-from jimpact.config import Matrix, Name, NotNegative, Positive, Table
+from jimpact.config import Matrix, Name, NotNegative, Positive, Small, Table
 from jimpact.reproduce import Finding, Progress, Result, claim, directions_many, new
 
 from .crowd import matrices, stick_ratio
-from .forms import Count, Crowd, Error
+from .forms import Count, Crowd
 from .quartic import coefficients, growth_quartic, ray_angles, real_roots
 
 __all__ = ["RaysForm", "run", "sides"]
@@ -24,9 +24,9 @@ class OppositeForm(Table):
 
 
 class LimitsForm(Table):
-    residual: Error
-    same_rad: Error
-    apart_rad: Error
+    residual: Small
+    same_rad: Small
+    apart_rad: Small
     opposite_deg: Positive
 
 

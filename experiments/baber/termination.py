@@ -3,12 +3,12 @@
 import numpy as np
 
 import jimpact
-from jimpact.config import Name, Table
+from jimpact.config import Name, Small, Table
 from jimpact.reproduce import Finding, Grid, Progress, Result, claim
 
 from .convergence import ConvergenceForm, converging
 from .crowd import FAMILIES, Impacts, solved, stick_ratio
-from .forms import Crowd, Error
+from .forms import Crowd
 from .phases import PhasesForm, phases
 
 __all__ = ["TerminationForm", "run"]
@@ -22,7 +22,7 @@ class TerminationForm(Table):
     name: Name
     matrices: Crowd
     boxes: Crowd
-    balance: Error  # of the work of compression: what the works may miss e^2 by, or energy rise
+    balance: Small  # of the work of compression: what the works may miss e^2 by, or energy rise
     phases: PhasesForm
     convergence: ConvergenceForm
 

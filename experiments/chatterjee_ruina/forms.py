@@ -5,7 +5,20 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from jimpact.config import FrictionRange, Matrix, Name, NotNegative, Positive, PositiveRange, Share, Table, Vector
+from jimpact.config import (
+    Approaching,
+    FrictionRange,
+    Matrix,
+    Name,
+    NotNegative,
+    Positive,
+    PositiveRange,
+    Printed,
+    Share,
+    Table,
+    Vector,
+    approaching,
+)
 
 __all__ = [
     "Case",
@@ -41,22 +54,14 @@ def _definite(value: tuple) -> tuple:
     return value
 
 
-def _approaching(value: tuple) -> tuple:
-    if value[-1] >= 0:
-        raise ValueError("the bodies must approach: the last number is the normal velocity, below 0")
-    return value
-
-
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
-Decimal = Annotated[str, Field(pattern=r"^-?\d+(\.\d+)?$")]  # as printed
 Shares = Annotated[list[Share], Field(min_length=1)]
 Tangential = Annotated[float, Field(ge=-1, le=1)]  # coefficient of tangential restitution
 Below = Annotated[float, Field(lt=0)]
 Small = Annotated[float, Field(gt=0, lt=1e-3)]
 Pair = tuple[float, float]
 Plane = Annotated[tuple[Pair, Pair], BeforeValidator(_rows), AfterValidator(_definite)]
-Approach = Annotated[Pair, BeforeValidator(_pair), AfterValidator(_approaching)]
-Approach3 = Annotated[Vector, AfterValidator(_approaching)]
+Approach = Annotated[Pair, BeforeValidator(_pair), AfterValidator(approaching)]
 Law = Literal["poisson", "stronge", "newton", "anitescu_potra", "whittaker", "smith", "sun_baruh", "chatterjee_ruina"]
 
 
@@ -90,7 +95,7 @@ class Solid(Table):
 
     name: Name
     inverse_inertia: Matrix  # 1/kg
-    velocity: Approach3  # m/s
+    velocity: Approaching  # m/s
     friction: Positive
     samples: Annotated[int, Field(ge=8, le=512)]  # of each restitution, from end to end
 
@@ -140,7 +145,7 @@ class Closer(Table):
 
 
 class PrintedRestitution(Table):
-    restitution: Decimal
+    restitution: Printed
 
 
 class NearGrazing(Scene):
@@ -162,7 +167,7 @@ class Case(Table):
     """One impact."""
 
     inverse_inertia: Matrix  # 1/kg
-    velocity: Approach3  # m/s
+    velocity: Approaching  # m/s
     friction: Positive
     restitution: Share
 
@@ -205,7 +210,7 @@ class Rebound(Case):
 
 class Spread(Table):
     inverse_inertia: Matrix  # 1/kg
-    velocity: Approach3  # m/s
+    velocity: Approaching  # m/s
     friction: Positive
     grid: Annotated[int, Field(ge=2, le=32)]  # of each of e, e_t and sigma
     least: Positive  # of the largest singular value: more is not flat

@@ -16,8 +16,9 @@ from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
 
 import jimpact
+from jimpact.reproduce import last_digit
 
-from .forms import Case, Icosahedron, ImpactsForm, Pin, Rigid, last_digit, values
+from .forms import Case, Icosahedron, ImpactsForm, Pin, Rigid, values
 
 __all__ = [
     "TIGHT",

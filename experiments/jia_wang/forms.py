@@ -1,12 +1,24 @@
 """What the configurations in `configs/jia_wang/` may say; printed decimals are text, so that their digits count."""
 
-from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 
-from jimpact.config import FrictionRange, Matrix, NotNegative, Positive, PositiveRange, Share, ShareRange, Table, Vector
+from jimpact.config import (
+    FrictionRange,
+    Matrix,
+    NotNegative,
+    Positive,
+    PositiveRange,
+    Printed,
+    Seed,
+    Share,
+    ShareRange,
+    Small,
+    Table,
+    Vector,
+)
 
 __all__ = [
     "Bundle",
@@ -21,19 +33,8 @@ __all__ = [
     "Pin",
     "Rigid",
     "TheoremsForm",
-    "last_digit",
     "values",
 ]
-
-
-def _decimal(word: str) -> str:
-    try:
-        finite = Decimal(word).is_finite()
-    except InvalidOperation:
-        finite = False
-    if not finite:
-        raise ValueError("write the printed number as text, such as '0.3157'")
-    return word
 
 
 def _moments(value: Any) -> Any:
@@ -50,21 +51,13 @@ def values(words: Any) -> np.ndarray:
     return np.asarray(words, dtype=float)
 
 
-def last_digit(word: str) -> float:
-    """A unit of the last digit of a printed decimal."""
-    return float(Decimal(1).scaleb(int(Decimal(word).as_tuple().exponent)))
-
-
-Word = Annotated[str, AfterValidator(_decimal)]
-Words2 = Annotated[list[Word], Field(min_length=2, max_length=2)]
-Words3 = Annotated[list[Word], Field(min_length=3, max_length=3)]
+Words2 = Annotated[list[Printed], Field(min_length=2, max_length=2)]
+Words3 = Annotated[list[Printed], Field(min_length=3, max_length=3)]
 Words22 = Annotated[list[Words2], Field(min_length=2, max_length=2)]
 Words33 = Annotated[list[Words3], Field(min_length=3, max_length=3)]
 Moments = Annotated[tuple[float, float, float], BeforeValidator(_moments)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
-Seed = Annotated[int, Field(ge=0)]
 Approach = Annotated[float, Field(lt=0)]
-Small = Annotated[float, Field(gt=0, lt=1)]
 Directions = Annotated[int, Field(ge=0, le=4)]
 Sequence = Literal["cr", "scr", "csr", "lscr", "lcsr", "lcr", "clsr", "clr"]
 
@@ -113,8 +106,8 @@ class Fit(Table):
 class ColumnsPrinted(Table):
     """One half of Table 1; NI, FS, VS."""
 
-    truth_steps: Word
-    truth_seconds: Word
+    truth_steps: Printed
+    truth_seconds: Printed
     steps: Words3
     seconds: Words3
     errors: Words3
@@ -144,9 +137,9 @@ class IcosahedronPrinted(Table):
     inverse_inertia: Words33
     tangential: Words22
     coupling: Words2
-    stick_ratio: Word
-    moment_1: Word
-    height_1: Word
+    stick_ratio: Printed
+    moment_1: Printed
+    height_1: Printed
     moments_2: Words3
     position_2: Words3
     impulse: Words3
@@ -260,13 +253,13 @@ class Timing(Table):
 class SpeedPrinted(Table):
     """Section 6.4: what VS is said to gain."""
 
-    times_faster_than_ni: Word
-    percent_faster_than_fs: Word
-    part_of_time_of_ni: Word
-    accuracy_over_ni: Word
+    times_faster_than_ni: Printed
+    percent_faster_than_fs: Printed
+    part_of_time_of_ni: Printed
+    accuracy_over_ni: Printed
     ndsolve_seconds: Words3
     times_faster_than_ndsolve: Words2
-    milliseconds: Word
+    milliseconds: Printed
 
 
 class Table1(Table):

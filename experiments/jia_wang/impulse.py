@@ -12,6 +12,7 @@ from jimpact.reproduce import (
     Result,
     claim,
     digits_of,
+    last_digit,
     new,
     number,
     solve_many,
@@ -21,7 +22,7 @@ from jimpact.reproduce import (
 
 from .bodies import Reconstructed, contact_velocity, reconstructed, spin_change
 from .drawing import impulse_curve, tracks
-from .forms import Icosahedron, ImpactsForm, last_digit, values
+from .forms import Icosahedron, ImpactsForm, values
 from .pin import stopping_velocity
 
 __all__ = ["run"]

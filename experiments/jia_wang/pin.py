@@ -9,10 +9,21 @@ from scipy.spatial.transform import Rotation
 
 import jimpact
 from jimpact.config import ConfigError
-from jimpact.reproduce import Finding, Progress, Result, claim, digits_of, new, number, solve_many, unchecked
+from jimpact.reproduce import (
+    Finding,
+    Progress,
+    Result,
+    claim,
+    digits_of,
+    last_digit,
+    new,
+    number,
+    solve_many,
+    unchecked,
+)
 
 from .bodies import TIGHT, UPPER, contact_velocity, inverse_inertia, plain_inverse_inertia, upper
-from .forms import ImpactsForm, Pin, last_digit, values
+from .forms import ImpactsForm, Pin, values
 from .solids import drilled_ball
 
 __all__ = ["run", "stopping_velocity"]

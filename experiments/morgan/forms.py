@@ -5,7 +5,21 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
 
-from jimpact.config import FrictionRange, Name, Normal, NotNegative, Positive, Range, Share, ShareRange, Table, Vector
+from jimpact.config import (
+    Approaching,
+    FrictionRange,
+    Name,
+    Normal,
+    NotNegative,
+    Positive,
+    Range,
+    Seed,
+    Share,
+    ShareRange,
+    Small,
+    Table,
+    approaching,
+)
 
 from .pendulum import Pendulum
 
@@ -50,20 +64,12 @@ def _slipping(velocity: tuple) -> tuple:
     return velocity
 
 
-def _approaching(velocity: tuple) -> tuple:
-    if velocity[-1] >= 0:
-        raise ValueError("the tip does not approach the floor; pass a negative last component")
-    return velocity
-
-
 Pair = Annotated[tuple[float, float], BeforeValidator(_two)]
 Posture = Annotated[Pair, AfterValidator(_bent)]  # first bar to the horizontal, second to the first
-Approach = Annotated[Pair, AfterValidator(_approaching), AfterValidator(_slipping)]  # along the floor, up
-Approach3 = Annotated[Vector, AfterValidator(_approaching), AfterValidator(_slipping)]
+Approach = Annotated[Pair, AfterValidator(approaching), AfterValidator(_slipping)]  # along the floor, up
+Approach3 = Annotated[Approaching, AfterValidator(_slipping)]
 Bend = Annotated[Range, AfterValidator(_bends)]
 Count = Annotated[int, Field(ge=2, le=20_000)]
-Error = Annotated[float, Field(gt=0, lt=1)]  # below which two results count as equal
-Seed = Annotated[int, Field(ge=0)]
 Law = Literal["stronge", "poisson", "newton"]
 
 
@@ -108,7 +114,7 @@ class MechanismForm(Table):
     name: Name
     pendulum: Bars
     posture_deg: Posture  # that is drawn
-    round_off: Error
+    round_off: Small
     printed: Name  # what can be read of M and J
     sample: Draw
 
@@ -204,10 +210,10 @@ class CrowdLimits(Table):
     """How near is equal."""
 
     closed_form: Positive  # eps, per unit of cancellation, of the impulse
-    small: Error  # relative differences above are counted
-    changed: Error  # of the impulse: more is another answer
-    gain: Error  # of the energy before: more is a gain
-    bend: Error  # of friction: less is no change of it
+    small: Small  # relative differences above are counted
+    changed: Small  # of the impulse: more is another answer
+    gain: Small  # of the energy before: more is a gain
+    bend: Small  # of friction: less is no change of it
 
 
 class CrowdForm(Table):
@@ -294,9 +300,9 @@ class SpaceAnew(Table):
 class SpaceLimits(Table):
     """How near is equal."""
 
-    integrated: Error  # of the speeds before: `solve` at standard accuracy
-    zero: Error  # of the velocity before
-    algebra: Error  # of the largest entry of J M^-1 J^T
+    integrated: Small  # of the speeds before: `solve` at standard accuracy
+    zero: Small  # of the velocity before
+    algebra: Small  # of the largest entry of J M^-1 J^T
 
 
 class SpaceForm(Table):

@@ -1,9 +1,8 @@
 """What the configuration of the misprints may say."""
 
-from jimpact.config import Name, Positive, Share, Table
+from jimpact.config import Approaching, Name, Positive, Share, Table
 
 from .rod import Lean, Rod
-from .space_form import Approach
 
 __all__ = ["ErrataForm"]
 
@@ -20,7 +19,7 @@ class PlanarScene(Table):
 class SpatialScene(Table):
     theta1_deg: Lean
     theta2_deg: Lean
-    velocity: Approach
+    velocity: Approaching
     restitution: Share
     sliding_friction: Positive  # with which it slides throughout
     stopping_friction: Positive  # with which slip ends in compression

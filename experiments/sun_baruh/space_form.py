@@ -6,17 +6,11 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from jimpact.config import FrictionRange, Name, NotNegative, Positive, Share, ShareRange, Table, Vector
+from jimpact.config import Approaching, FrictionRange, Name, NotNegative, Positive, Share, ShareRange, Table
 
 from .rod import Count, Lean, Reach, Rod
 
-__all__ = ["Approach", "Counts", "MaterialForm", "MaterialMap", "Orientation", "SpaceForm", "between", "leaning"]
-
-
-def _approaching(velocity: tuple[float, float, float]) -> tuple[float, float, float]:
-    if velocity[2] >= 0:
-        raise ValueError("the contact point must approach: the third number, upwards, must be below 0")
-    return velocity
+__all__ = ["Counts", "MaterialForm", "MaterialMap", "Orientation", "SpaceForm", "between", "leaning"]
 
 
 def _in_order(figures: tuple[int, ...], maps: list) -> list:
@@ -25,7 +19,6 @@ def _in_order(figures: tuple[int, ...], maps: list) -> list:
     return maps
 
 
-Approach = Annotated[Vector, AfterValidator(_approaching)]
 Rule = Literal["poisson", "stronge"]
 
 
@@ -79,7 +72,7 @@ class SpaceForm(Table):
     """Figures 8 to 11."""
 
     rod: Rod
-    velocity: Approach
+    velocity: Approaching
     coarse: Counts
     fine: Counts
     upright_deg: Positive  # within which the rod counts as upright
@@ -125,7 +118,7 @@ class MaterialForm(Table):
     """Figures 12 and 13."""
 
     rod: Rod
-    velocity: Approach
+    velocity: Approaching
     friction: FrictionRange
     restitution: ShareRange
     coarse: Counts

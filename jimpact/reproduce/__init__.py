@@ -4,7 +4,18 @@ The parts themselves are in `experiments/<paper>/` of a checkout, written with t
 """
 
 from jimpact.reproduce.batch import Progress, directions_many, silent, solve_many, trace_many
-from jimpact.reproduce.findings import Finding, Grid, Picture, Result, claim, digits_of, new, number, unchecked
+from jimpact.reproduce.findings import (
+    Finding,
+    Grid,
+    Picture,
+    Result,
+    claim,
+    digits_of,
+    last_digit,
+    new,
+    number,
+    unchecked,
+)
 from jimpact.reproduce.parts import Paper, Part
 
 __all__ = [
@@ -18,6 +29,7 @@ __all__ = [
     "claim",
     "digits_of",
     "directions_many",
+    "last_digit",
     "new",
     "number",
     "silent",

@@ -21,7 +21,19 @@ from jimpact.page import number as shown
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["VERDICTS", "Finding", "Grid", "Picture", "Result", "claim", "digits_of", "new", "number", "unchecked"]
+__all__ = [
+    "VERDICTS",
+    "Finding",
+    "Grid",
+    "Picture",
+    "Result",
+    "claim",
+    "digits_of",
+    "last_digit",
+    "new",
+    "number",
+    "unchecked",
+]
 
 VERDICTS = ("agrees", "convention", "misprint", "differs", "unchecked", "new")
 EXPLAINED = ("convention", "misprint", "differs")
@@ -110,6 +122,11 @@ def new(id: str, where: str, what: str, computed: Any, why: str = "", digits: fl
     return Finding(id, where, what, "", shown(computed), "new", digits, why)
 
 
+def last_digit(word: str) -> float:
+    """A unit of the last digit of a printed number."""
+    return float(Decimal(1).scaleb(int(Decimal(word).as_tuple().exponent)))
+
+
 def digits_of(reference: Any, value: Any) -> float:
     """Agreeing digits, -log10 of the largest difference over the largest number; 16 at most."""
     a, b = np.asarray(reference, float), np.asarray(value, float)
@@ -129,8 +146,7 @@ def _verdict(id: str, holds: bool, otherwise: str, why: str) -> str:
 
 def _unit(word: str) -> float:
     """How far from a printed number another may be: a unit of its last digit, or half of one for whole numbers."""
-    unit = float(Decimal(1).scaleb(int(Decimal(word).as_tuple().exponent)))
-    return unit if "." in word else 0.5 * unit
+    return last_digit(word) if "." in word else 0.5 * last_digit(word)
 
 
 def _flat(printed: Printed) -> list[str]:
