@@ -1,7 +1,7 @@
 """Rigid-body impact with friction in JAX: batched, differentiable, with a real coefficient of restitution.
 
 What fits laws to measurements is loaded when it is first asked for: `jimpact.fit`, `jimpact.audit` and so on are those
-of `jimpact.identify`.
+of `jimpact.identify`; so is `jimpact.solve_files`, of `jimpact.stream`.
 """
 
 from typing import Any
@@ -53,7 +53,8 @@ __all__ = [
 ]
 
 IDENTIFY = ("Rebounds", "audit", "compare_laws", "fit", "load_rebounds")
-__all__ += [*IDENTIFY]
+STREAM = ("StreamError", "solve_files")
+__all__ += [*IDENTIFY, *STREAM]
 
 
 def __getattr__(name: str) -> Any:
@@ -61,4 +62,8 @@ def __getattr__(name: str) -> Any:
         from jimpact import identify
 
         return getattr(identify, name)
+    if name in STREAM:
+        from jimpact import stream
+
+        return getattr(stream, name)
     raise AttributeError(f"module 'jimpact' has no attribute {name!r}")

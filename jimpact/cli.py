@@ -1,5 +1,5 @@
 """The command line: `jimpact solve` and `trace` a scene, `audit`, `fit` and `compare` measured rebounds,
-`reproduce` the papers.
+`reproduce` the papers, `stream` impacts from files to files.
 
 Tables go to the terminal, or JSON to standard output with --json. Exit code 0 on success, 1 when an impact
 could not be finished, 2 with one sentence on standard error when the input cannot be used.
@@ -22,6 +22,7 @@ from rich.console import Console
 from jimpact import __version__
 from jimpact.cli_fit import add_commands
 from jimpact.cli_reproduce import add_command as add_reproduce
+from jimpact.cli_stream import add_command as add_stream
 from jimpact.config import ConfigError
 from jimpact.contact import apply_impulse
 from jimpact.diagnostics import MODES, event_sequence
@@ -31,6 +32,7 @@ from jimpact.laws import LAWS
 from jimpact.page import plain, write_files
 from jimpact.scene import BatchScene, BodiesScene, Input, Scene, load
 from jimpact.state import Impact, ImpactError, Outcome, require
+from jimpact.stream_source import StreamError
 from jimpact.tables import console, table
 
 __all__ = ["main"]
@@ -58,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     jax.config.update("jax_enable_x64", not args.float32)
     try:
         return args.run(args)
-    except (ConfigError, TableError) as error:
+    except (ConfigError, TableError, StreamError) as error:
         return _fail(2, str(error))
     except (ValueError, TypeError) as error:
         if args.command in ("solve", "trace", "reproduce"):
@@ -100,6 +102,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--float32", action="store_true", help="single precision (default: double)")
     add_commands(commands)
     add_reproduce(commands)
+    add_stream(commands)
     return parser
 
 

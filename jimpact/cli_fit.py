@@ -1,24 +1,20 @@
 """The commands that look at measured rebounds: `jimpact audit`, `jimpact fit` and `jimpact compare`."""
 
 import argparse
-import sys
-from collections.abc import Iterable, Iterator
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import track
 
 from jimpact.identify import audit, compare_laws, fit, load_rebounds
 from jimpact.identify.audit import Audit
 from jimpact.identify.fit import Fit
 from jimpact.identify.material import COEFFICIENTS, Material, constant, per_group, speed_dependent
 from jimpact.identify.rebounds import Rebounds
-from jimpact.identify.search import Progress
 from jimpact.laws import LAWS
 from jimpact.page import to_json, write_files
-from jimpact.tables import console, table
+from jimpact.tables import bar, console, table
 
 __all__ = ["add_commands"]
 
@@ -116,14 +112,14 @@ def _fit(args: argparse.Namespace) -> int:
         heavy_tails=args.heavy_tails,
         starts=args.starts,
         seed=args.seed,
-        progress=_progress("compiling, then fitting from many starts"),
+        progress=bar("compiling, then fitting from many starts"),
     )
     if found.no_answer == int((rebounds.velocity[:, 2] < 0).sum()):
         raise ValueError(f"--law {args.law}: has no answer for any impact; its domain: {LAWS[args.law].domain}")
     with Console(stderr=True).status("intervals"):
         intervals = {method: found.interval(0.95, method) for method in ("curvature", "profile")}
     if args.resamples and (len(set(rebounds.group.tolist())) > 1 or material.groups is not None):
-        options = {"resamples": args.resamples, "seed": args.seed, "progress": _progress("bootstrap")}
+        options = {"resamples": args.resamples, "seed": args.seed, "progress": bar("bootstrap")}
         intervals["bootstrap"] = found.interval(0.95, "bootstrap", **options)
     from jimpact import report
 
@@ -160,7 +156,7 @@ def _compare(args: argparse.Namespace) -> int:
     _check_out(args.out)
     laws = None if args.laws is None else [name.strip() for name in args.laws.split(",")]
     options = {"folds": args.folds, "heavy_tails": args.heavy_tails, "starts": args.starts, "seed": args.seed}
-    found = compare_laws(rebounds, laws, **options, progress=_progress("fitting laws"))
+    found = compare_laws(rebounds, laws, **options, progress=bar("fitting laws"))
     from jimpact import report
 
     text = to_json(report.comparison_record(found, source))
@@ -183,16 +179,6 @@ def _compare(args: argparse.Namespace) -> int:
         page = report.comparison_page(found, audit(rebounds), source)
         write_files(args.out, {"compare.json": text, "compare.html": page})
     return 0
-
-
-def _progress(label: str) -> Progress:
-    """A progress bar on standard error; silent when that is not a terminal."""
-
-    def bar(steps: Iterable[int]) -> Iterator[int]:
-        quiet = not sys.stderr.isatty()
-        yield from track(list(steps), label, console=Console(stderr=True), disable=quiet, transient=True)
-
-    return bar
 
 
 def _show_audit(screen: Console, found: Audit, source: str) -> None:

@@ -1,15 +1,17 @@
-"""Tables for the terminal: text in the first column, numbers in the others; nothing is read as markup."""
+"""Tables and progress bars for the terminal: nothing in a table is read as markup."""
 
 import shutil
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from rich import box
 from rich.console import Console
+from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["console", "table"]
+__all__ = ["bar", "console", "table"]
 
 LEAST = 110  # columns: a table that a narrow terminal would cut is broken by the terminal instead, and whole
 
@@ -17,6 +19,16 @@ LEAST = 110  # columns: a table that a narrow terminal would cut is broken by th
 def console() -> Console:
     width = max(shutil.get_terminal_size().columns, LEAST)
     return Console(markup=False, emoji=False, highlight=False, width=width)
+
+
+def bar(label: str) -> Callable[[Iterable[int]], Iterator[int]]:
+    """A progress bar on standard error; silent when that is not a terminal."""
+
+    def steps_with_bar(steps: Iterable[int]) -> Iterator[int]:
+        quiet = not sys.stderr.isatty()
+        yield from track(list(steps), label, console=Console(stderr=True), disable=quiet, transient=True)
+
+    return steps_with_bar
 
 
 def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[Any]], digits: int = 6) -> Table:

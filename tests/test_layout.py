@@ -22,8 +22,9 @@ RANKS = (
     "laws",
     "impact",
     "bodies planar trace diagnostics sequence mechanism",
-    "simulate identify",
-    "plot plot_space plot_fit page report config scene tables reproduce cli_fit cli_reproduce cli interop __main__",
+    "simulate identify stream_source stream_target stream",
+    "plot plot_space plot_fit page report config scene tables reproduce "
+    "cli_fit cli_reproduce cli_stream cli interop __main__",
 )
 RANK = {name: rank for rank, names in enumerate(RANKS) for name in names.split()}
 
