@@ -1,16 +1,16 @@
 # make run    fit friction and restitution to the embedded rebounds: a table, and a report in out/
 # make test   lint, check types, run the tests
-# make bench  measure throughput
+# make bench  measure time, error and memory of an impact beside other programs: out/bench/
 # make reproduce  recompute the five papers: experiments/RESULTS.md, and figures in out/reproduce/
 # make clean  remove what the other targets wrote, except the virtual environment
 
 PYTHON ?= python3.11
 OUT ?= out
-BENCH ?= experiments/benchmark/benchmark.py
 
 VENV := .venv
 BIN := $(VENV)/bin
 CLI := $(VENV)/.installed-cli
+BENCH := $(VENV)/.installed-bench
 TEST := $(VENV)/.installed-test
 
 .DELETE_ON_ERROR:
@@ -25,8 +25,8 @@ test: $(TEST)
 	$(BIN)/mypy jimpact
 	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-bench: $(CLI)
-	$(BIN)/python $(BENCH)
+bench: $(BENCH)
+	$(BIN)/jimpact bench --out $(OUT)/bench
 
 reproduce: $(CLI)
 	$(BIN)/jimpact reproduce
@@ -39,6 +39,10 @@ clean:
 $(CLI): pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[cli]'
 	touch $@
+
+$(BENCH): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[cli,bench]'
+	touch $@ $(CLI)
 
 $(TEST): pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[test]'

@@ -1,7 +1,8 @@
 """Rigid-body impact with friction in JAX: batched, differentiable, with a real coefficient of restitution.
 
 What fits laws to measurements is loaded when it is first asked for: `jimpact.fit`, `jimpact.audit` and so on are those
-of `jimpact.identify`; so is `jimpact.solve_files`, of `jimpact.stream`.
+of `jimpact.identify`; so are `jimpact.solve_files`, of `jimpact.stream`, and `jimpact.export_solve`, of
+`jimpact.export`.
 """
 
 from typing import Any
@@ -54,7 +55,8 @@ __all__ = [
 
 IDENTIFY = ("Rebounds", "audit", "compare_laws", "fit", "load_rebounds")
 STREAM = ("StreamError", "solve_files")
-__all__ += [*IDENTIFY, *STREAM]
+EXPORT = ("export_solve",)
+__all__ += [*EXPORT, *IDENTIFY, *STREAM]
 
 
 def __getattr__(name: str) -> Any:
@@ -66,4 +68,8 @@ def __getattr__(name: str) -> Any:
         from jimpact import stream
 
         return getattr(stream, name)
+    if name in EXPORT:
+        from jimpact import export
+
+        return getattr(export, name)
     raise AttributeError(f"module 'jimpact' has no attribute {name!r}")

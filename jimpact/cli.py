@@ -1,5 +1,5 @@
 """The command line: `jimpact solve` and `trace` a scene, `audit`, `fit` and `compare` measured rebounds,
-`reproduce` the papers, `stream` impacts from files to files.
+`reproduce` the papers, `stream` impacts from files to files, `bench` what an impact costs.
 
 Tables go to the terminal, or JSON to standard output with --json. Exit code 0 on success, 1 when an impact
 could not be finished, 2 with one sentence on standard error when the input cannot be used.
@@ -20,6 +20,7 @@ import numpy as np
 from rich.console import Console
 
 from jimpact import __version__
+from jimpact.cli_bench import add_command as add_bench
 from jimpact.cli_fit import add_commands
 from jimpact.cli_reproduce import add_command as add_reproduce
 from jimpact.cli_stream import add_command as add_stream
@@ -63,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ConfigError, TableError, StreamError) as error:
         return _fail(2, str(error))
     except (ValueError, TypeError) as error:
-        if args.command in ("solve", "trace", "reproduce"):
+        if args.command in ("solve", "trace", "reproduce", "bench"):
             raise
         return _fail(2, f"{args.data or 'the embedded example'}: {error}")
     except ImpactError as error:
@@ -103,6 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     add_commands(commands)
     add_reproduce(commands)
     add_stream(commands)
+    add_bench(commands)
     return parser
 
 

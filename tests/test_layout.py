@@ -22,9 +22,9 @@ RANKS = (
     "laws",
     "impact",
     "bodies planar trace diagnostics sequence mechanism",
-    "simulate identify stream_source stream_target stream",
+    "simulate identify stream_source stream_target stream export",
     "plot plot_space plot_fit page report config scene tables reproduce "
-    "cli_fit cli_reproduce cli_stream cli interop __main__",
+    "cli_fit cli_reproduce cli_stream cli_bench cli interop __main__",
 )
 RANK = {name: rank for rank, names in enumerate(RANKS) for name in names.split()}
 

@@ -1,0 +1,1 @@
+"""What does an impact cost, and what does it cost elsewhere? `jimpact bench` runs it: README.md."""
