@@ -19,12 +19,12 @@ from typing import NamedTuple
 import jax.numpy as jnp
 
 from jimpact.hodograph import Lane, Slide, velocity, velocity_at
-from jimpact.numerics import divide, norm
+from jimpact.numerics import divide, norm, small_rotation
 from jimpact.rays import LARGEST_TURN, Plane, diverging_ray, normal_rate, rates, slopes, solve_b, sticks, turn_ahead
 from jimpact.restitution import Books, StopRule, book, end_of_compression, start_of_compression
 from jimpact.types import Flag, Scalar
 
-__all__ = ["End", "close"]
+__all__ = ["End", "close", "plausible"]
 
 Ray = Callable[[Plane, Flag], tuple[Scalar, Scalar]]
 
@@ -119,6 +119,12 @@ def close(lane: Lane, state: Slide, static: Scalar, rule: StopRule, ray: Ray = d
     )
 
 
+def plausible(ix: Scalar, iy: Scalar, p: Scalar, v: Scalar, static: Scalar, slack: float) -> Flag:
+    """Finite, pushing, not approaching, and within the friction cone: what every law promises."""
+    cone = norm(ix, iy) <= static * p * (1 + slack) + slack * p
+    return jnp.isfinite(ix + iy + p) & (p > 0) & (v >= -slack * (1 + p)) & cone
+
+
 def _relax(plane: Plane, x: Scalar, y: Scalar, resting: Flag) -> tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]:
     """Invariant direction ahead, slip along it, tangential push across it and its work, and the turn to it.
 
@@ -128,11 +134,12 @@ def _relax(plane: Plane, x: Scalar, y: Scalar, resting: Flag) -> tuple[Scalar, S
     sx, sy = x / r0, y / r0
     ahead = jnp.where(resting, 0, turn_ahead(plane, sx, sy))
     turn = jnp.clip(ahead, -LARGEST_TURN, LARGEST_TURN)
-    sx, sy = sx * jnp.cos(turn) - sy * jnp.sin(turn), sy * jnp.cos(turn) + sx * jnp.sin(turn)
+    cosine, sine = small_rotation(turn)
+    sx, sy = sx * cosine - sy * sine, sy * cosine + sx * sine
     tBt, tBs = slopes(plane, sx, sy)[2:]
-    across = r0 * jnp.sin(turn)
+    across = r0 * sine
     push = divide(across, tBt)
-    return sx, sy, r0 * jnp.cos(turn) + push * tBs, push, -0.5 * push * across, jnp.minimum(jnp.abs(ahead), 1)
+    return sx, sy, r0 * cosine + push * tBs, push, -0.5 * push * across, jnp.minimum(jnp.abs(ahead), 1)
 
 
 def _glide(at: Glide, k: Scalar, length: Scalar, lane: Lane, rule: StopRule) -> tuple[Glide, Scalar]:

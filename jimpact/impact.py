@@ -4,20 +4,24 @@ Shapes, dtypes and names are checked here, at once and with a sentence; bad valu
 lane's `Outcome` and never touch another lane, nor its derivative.
 """
 
+from collections.abc import Sequence
+from functools import reduce
 from numbers import Real
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import jax.numpy as jnp
 from jax.lax import stop_gradient
 from jaxtyping import Float
 
+from jimpact.closure import plausible
 from jimpact.contact import check_batch, floating
 from jimpact.hodograph import Accuracy
 from jimpact.laws import LAWS
 from jimpact.laws.hodograph_law import TRUSTED
 from jimpact.laws.record import Answer, Given, Law, Options
-from jimpact.numerics import norm
-from jimpact.rays import plane_of
+from jimpact.numerics import own_kernel
+from jimpact.program import elementwise
+from jimpact.rays import Plane
 from jimpact.restitution import RULES
 from jimpact.state import Impact, ImpactInfo, Outcome
 from jimpact.types import Array, ArrayLike, Flag, Matrix3, Scalar, Vector3
@@ -26,18 +30,17 @@ __all__ = ["ACCURACIES", "Case", "check_followed", "prepare", "report", "solve"]
 
 T = TypeVar("T")
 
-# Numbers of steps are those of random lanes of condition up to 1000, measured.
 # Measured errors: docs/accuracy.md.
 ACCURACIES = {
     "float64": {
-        "low": Accuracy(8, 5, 10, 48, 1e-5),
-        "standard": Accuracy(12, 5, 11, 64, 2e-8),
-        "high": Accuracy(12, 9, 28, 128, 1e-12),
+        "low": Accuracy(8, 48, 1e-5),
+        "standard": Accuracy(12, 64, 5e-8),
+        "high": Accuracy(12, 128, 1e-12),
     },
     "float32": {
-        "low": Accuracy(6, 6, 15, 48, 1e-4),
-        "standard": Accuracy(8, 6, 13, 64, 1e-6),
-        "high": Accuracy(10, 5, 12, 64, 1e-7),
+        "low": Accuracy(6, 48, 1e-4),
+        "standard": Accuracy(8, 64, 1e-6),
+        "high": Accuracy(10, 64, 1e-7),
     },
 }
 EVENTS = ("compression_end", "recompression_start", "recompression_end", "slip_end", "line_start", "mode")
@@ -136,29 +139,20 @@ def prepare(
         "static_friction": friction if static_friction is None else static_friction,
         **_wanted(record, extra or {}),
     }
-    W, v, mu, e, static, e_t, mixing = _arrays(given)
+    W, v, *coefficients = _arrays(given)
     level = _named(accuracy, ACCURACIES[v.dtype.name], "accuracy")
-    valid = _valid(W, v, mu, e, static) & (jnp.abs(e_t) <= 1) & (mixing >= 0) & (mixing <= 1)
-    approaching = valid & (v[..., 2] < 0)
-    # Harmless stand-ins, so that no bad lane can make a nan, not even in a derivative.
-    W_ = jnp.where(approaching[..., None, None], W, jnp.eye(3, dtype=W.dtype))
-    v_ = jnp.where(approaching[..., None], v, jnp.asarray([0, 0, -1], v.dtype))
-    mu_, e_, static_, e_t_, mixing_ = (jnp.where(approaching, a, 0.5) for a in (mu, e, static, e_t, mixing))
-    speed, inverse_mass = stop_gradient(jnp.abs(v_[..., 2])), stop_gradient(W_[..., 2, 2])
-    plane = plane_of(W_ / inverse_mass[..., None, None], mu_)
-    # What is so small that its square would underflow counts as zero, with its derivative.
-    tiny = jnp.finfo(v.dtype).eps ** 2
-    vanished = lambda a, small: jnp.where(small, a - stop_gradient(a), a)  # noqa: E731
-    x, y, z = (v_[..., i] / speed for i in range(3))
-    still = jnp.maximum(jnp.abs(x), jnp.abs(y)) < tiny
-    scaled = Given(plane, vanished(x, still), vanished(y, still), z, vanished(e_, e_ < tiny), static_, e_t_, mixing_)
-    options = Options(stop, level, float(line_tolerance))
-    return Case(scaled, options, record, v, valid, approaching, speed, speed / inverse_mass)
+    found = SCALE(None, *coefficients, W, v)
+    scaled = Given(Plane(*(found[name] for name in Plane._fields)), *(found[name] for name in Given._fields[1:]))
+    units = (found[name] for name in ("valid", "approaching", "velocity_unit", "impulse_unit"))
+    return Case(scaled, Options(stop, level, float(line_tolerance)), record, v, *units)
 
 
 def report(case: Case, answer: Answer) -> Impact:
     """The answer in the user's units, with its outcome."""
-    good = answer.finished & _plausible(case, answer)
+    good = answer.finished
+    if not case.law.rule:  # the others look for themselves
+        slack = TRUSTED * case.options.accuracy.tolerance
+        good &= plausible(answer.ix, answer.iy, answer.p, answer.v, case.given.static, slack)
     outcome = jnp.where(answer.inside, jnp.where(good, Outcome.OK, Outcome.UNFINISHED), Outcome.OUTSIDE)
     outcome = jnp.where(case.valid, jnp.where(case.approaching, outcome, Outcome.SEPARATING), Outcome.INVALID)
     outcome = outcome.astype(jnp.int32)
@@ -179,13 +173,6 @@ def report(case: Case, answer: Answer) -> Impact:
         outcome,
         ImpactInfo(**info),
     )
-
-
-def _plausible(case: Case, answer: Answer) -> Flag:
-    """Finite, pushing, not approaching, and within the friction cone: what every law promises."""
-    p, slack = answer.p, TRUSTED * case.options.accuracy.tolerance
-    cone = norm(answer.ix, answer.iy) <= case.given.static * p * (1 + slack) + slack * p
-    return jnp.isfinite(answer.ix + answer.iy + p) & (p > 0) & (answer.v >= -slack * (1 + p)) & cone
 
 
 def _masked(a: Array, name: str, usable: Flag, approaching: Flag) -> Array:
@@ -237,19 +224,68 @@ def _arrays(given: dict[str, ArrayLike]) -> tuple[Array, ...]:
     return tuple(jnp.broadcast_to(a.astype(dtype), batch + tails.get(name, ())) for name, a in arrays.items())
 
 
-def _valid(W: Matrix3, v: Vector3, mu: Scalar, e: Scalar, static: Scalar) -> Flag:
+def _scaled(
+    _: None,
+    wanted: tuple[str, ...],
+    go: Flag,
+    mu: Scalar,
+    e: Scalar,
+    static: Scalar,
+    e_t: Scalar,
+    mixing: Scalar,
+    W: Matrix3,
+    v: Vector3,
+) -> dict[str, Array]:
+    """The impact in its own units, made harmless where it is not valid or not approaching."""
+    entries, velocity = [W[:, i // 3, i % 3] for i in range(9)], [v[:, i] for i in range(3)]
+    valid = own_kernel(go, _valid, entries, velocity, mu, e, static, e_t, mixing)
+    approaching = valid & (velocity[2] < 0)
+    # Harmless stand-ins, so that no bad lane can make a nan, not even in a derivative.
+    xx, xy, xz, yx, yy, yz, zx, zy, zz = (
+        jnp.where(approaching, a, 1.0 if i % 4 == 0 else 0.0) for i, a in enumerate(entries)
+    )
+    x, y, z = (jnp.where(approaching, a, instead) for a, instead in zip(velocity, (0, 0, -1), strict=True))
+    mu, e, static, e_t, mixing = (jnp.where(approaching, a, 0.5) for a in (mu, e, static, e_t, mixing))
+    speed, inverse_mass = stop_gradient(jnp.abs(z)), stop_gradient(zz)
+    sums = {"bxx": xx, "bxy": 0.5 * (xy + yx), "byy": yy, "dx": 0.5 * (xz + zx), "dy": 0.5 * (yz + zy), "w": zz}
+    plane = {name: a / inverse_mass for name, a in sums.items()}
+    # What is so small that its square would underflow counts as zero, with its derivative.
+    tiny = jnp.finfo(v.dtype).eps ** 2
+    vanished = lambda a, small: jnp.where(small, a - stop_gradient(a), a)  # noqa: E731
+    x, y, z = x / speed, y / speed, z / speed
+    still = jnp.maximum(jnp.abs(x), jnp.abs(y)) < tiny
+    slip = {"x": vanished(x, still), "y": vanished(y, still), "v": z, "e": vanished(e, e < tiny)}
+    units = {"valid": valid, "approaching": approaching, "velocity_unit": speed, "impulse_unit": speed / inverse_mass}
+    return {**plane, "mu": mu, **slip, "static": static, "e_t": e_t, "mixing": mixing, **units}
+
+
+def _valid(
+    entries: list[Scalar], velocity: list[Scalar], mu: Scalar, e: Scalar, static: Scalar, e_t: Scalar, mixing: Scalar
+) -> Flag:
     """Finite, W symmetric positive definite, coefficients in range."""
-    W = W / jnp.where(W[..., 2:, 2:] > 0, W[..., 2:, 2:], 1)  # so that no determinant over- or underflows
-    finite = jnp.isfinite(W).all((-1, -2)) & jnp.isfinite(v).all(-1) & jnp.isfinite(mu) & jnp.isfinite(static)
-    asymmetry = jnp.abs(W - jnp.swapaxes(W, -1, -2)).max((-1, -2))
-    symmetric = asymmetry <= ASYMMETRY * jnp.abs(W).max((-1, -2))
-    a, b, c = W[..., 0, 0], 0.5 * (W[..., 0, 1] + W[..., 1, 0]), W[..., 1, 1]
-    det = a * c - b * b
-    dx, dy = 0.5 * (W[..., 0, 2] + W[..., 2, 0]), 0.5 * (W[..., 1, 2] + W[..., 2, 1])
-    schur = W[..., 2, 2] * det - (c * dx * dx - 2 * b * dx * dy + a * dy * dy)
-    least = SINGULAR * jnp.finfo(W.dtype).eps
-    definite = (a > 0) & (det > least * a * c) & (schur > least * W[..., 2, 2] * det)
+    unit = jnp.where(entries[8] > 0, entries[8], 1)  # so that no determinant over- or underflows
+    xx, xy, xz, yx, yy, yz, zx, zy, zz = (a / unit for a in entries)
+    finite = jnp.isfinite(mu) & jnp.isfinite(static)
+    for a in (xx, xy, xz, yx, yy, yz, zx, zy, zz, *velocity):
+        finite &= jnp.isfinite(a)
+    size = lambda *a: reduce(jnp.maximum, map(jnp.abs, a))  # noqa: E731
+    largest = size(xx, xy, xz, yx, yy, yz, zx, zy, zz)
+    symmetric = size(xy - yx, xz - zx, yz - zy) <= ASYMMETRY * largest
+    b, dx, dy = 0.5 * (xy + yx), 0.5 * (xz + zx), 0.5 * (yz + zy)
+    det = xx * yy - b * b
+    schur = zz * det - (yy * dx * dx - 2 * b * dx * dy + xx * dy * dy)
+    least = SINGULAR * jnp.finfo(mu.dtype).eps
+    definite = (xx > 0) & (det > least * xx * yy) & (schur > least * zz * det)
     # Beside more slip than this, the approach is round-off of round-off, and its square is lost.
-    grazing = jnp.abs(v[..., :2]).max(-1) * jnp.finfo(v.dtype).eps ** 2 > jnp.abs(v[..., 2])
-    definite &= ~((v[..., 2] < 0) & grazing)
-    return finite & symmetric & definite & (mu >= 0) & (e >= 0) & (e <= 1) & (static >= mu)
+    grazing = size(*velocity[:2]) * jnp.finfo(mu.dtype).eps ** 2 > jnp.abs(velocity[2])
+    definite &= ~((velocity[2] < 0) & grazing)
+    ranges = (mu >= 0) & (e >= 0) & (e <= 1) & (static >= mu) & (jnp.abs(e_t) <= 1) & (mixing >= 0) & (mixing <= 1)
+    return finite & symmetric & definite & ranges
+
+
+def _kind(_: None, name: str, operands: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
+    return (), jnp.bool_ if name in ("valid", "approaching") else operands[0].dtype
+
+
+SCALED = (*Plane._fields, *Given._fields[1:], "valid", "approaching", "velocity_unit", "impulse_unit")
+SCALE = elementwise("scale", _scaled, SCALED, _kind)

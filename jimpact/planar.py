@@ -53,7 +53,7 @@ def solve_planar(
     check_followed(law, "solve_planar")
     case = prepare(*in_space(K, v), friction, restitution, static_friction, law, "standard", 0.01)
     given = case.given
-    lane = lane_of(given.plane, given.x, given.y, given.v, given.e, case.options.line_tolerance)
+    lane = lane_of(given.plane, given.x, given.y, given.v, given.e)
     last = start(lane)._replace(resting=jnp.ones_like(case.valid))  # no direction to turn to
     end = close(lane, last, case.given.static, case.options.rule, _ray)
     line = jnp.where(lane.x0 != 0, jnp.zeros_like(lane.v0), jnp.nan)

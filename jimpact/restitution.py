@@ -61,14 +61,14 @@ class StopRule(NamedTuple):
     """One hypothesis of restitution: it watches a quantity that must reach a target.
 
     target(books, v0, e) and current(books, v): the two values that must become equal.
-    watched(P, V, A): which series (normal impulse, normal velocity, work) the quantity follows.
+    watched(P, V, A, scale): which series (normal impulse / scale, normal velocity, work) the quantity follows.
     distance(missing, v, k, books, e): normal impulse to the end if k stays; inf if never reached.
     noise(books, near): error of the quantity when v has the error `near`.
     """
 
     target: Callable[[Books, Scalar, Scalar], Scalar]
     current: Callable[[Books, Scalar], Scalar]
-    watched: Callable[[Sequence[Scalar], Sequence[Scalar], Sequence[Scalar]], Sequence[Scalar]]
+    watched: Callable[[Sequence[Scalar], Sequence[Scalar], Sequence[Scalar], Scalar], Sequence[Scalar]]
     distance: Callable[[Scalar, Scalar, Scalar, Books, Scalar], Scalar]
     noise: Callable[[Books, Scalar], Scalar]
 
@@ -151,21 +151,21 @@ RULES = {
     "stronge": StopRule(
         target=lambda books, v0, e: e * e * -books.compression_work,
         current=lambda books, v: books.restitution_work,
-        watched=lambda P, V, A: A,
+        watched=lambda P, V, A, scale: A,
         distance=_stronge_distance,
         noise=lambda books, near: near * (books.impulse - books.compression_impulse),
     ),
     "poisson": StopRule(
         target=lambda books, v0, e: e * books.compression_impulse,
         current=lambda books, v: books.impulse - books.compression_impulse,
-        watched=lambda P, V, A: P,
+        watched=lambda P, V, A, scale: [scale * c for c in P],
         distance=lambda missing, v, k, books, e: missing,
         noise=lambda books, near: near,
     ),
     "newton": StopRule(
         target=lambda books, v0, e: -e * v0,
         current=lambda books, v: v,
-        watched=lambda P, V, A: V,
+        watched=lambda P, V, A, scale: V,
         distance=_newton_distance,
         noise=lambda books, near: near,
     ),

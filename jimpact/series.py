@@ -4,93 +4,194 @@ With the clock dp = |gamma| dtau the slip flow
 
     gamma' = |gamma| d - mu B gamma      p' = |gamma|      I' = -mu gamma      v' = w p' + d.I'
 
-is Lipschitz at zero slip and analytic elsewhere, so that its Taylor coefficients follow from one another:
-those of |gamma| from |gamma|^2 = gamma.gamma, all others by integration. Twelve of them cost less than one
-step of an eighth-order Runge-Kutta method, and they are dense output: every event inside the step is the
-root of a polynomial that is already there.
+is Lipschitz at zero slip and analytic elsewhere, so that its Taylor coefficients follow from one another. They are
+dense output: every event inside the step is the root of a polynomial that is already there.
+
+The flow is homogeneous, so it is written in units of the slip r at the start of the step, and in axes along the slip
+(s) and across it (t). There slip is (X, Y) = (1, 0) and its length R = X + U, with U from U (2 X + U) = Y^2: it
+begins with the second power, and there is nothing to divide by.
 
 | letter | meaning                                                                 | unit    |
 |--------|-------------------------------------------------------------------------|---------|
-| X, Y   | sliding velocity gamma                                                  | m/s     |
-| R      | sliding speed                                                           | m/s     |
-| P      | normal impulse since the start of the step                              | N s     |
-| IX, IY | tangential impulse since the start of the step                          | N s     |
+| X, Y   | slip along s and t                                                      | r       |
+| U      | length of slip less X                                                   | r       |
+| Q, T, H| their integrals over the clock since the start of the step              | r unit  |
 | V      | normal velocity                                                         | m/s     |
 | unit   | length of the clock's unit in tau (any positive number)                 | kg      |
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 
 from jimpact.numerics import horner
 from jimpact.rays import Plane
 from jimpact.types import Scalar
 
-__all__ = ["Series", "expand", "work_done", "work_series"]
+__all__ = [
+    "Rates",
+    "Series",
+    "Way",
+    "expand",
+    "impulse_at",
+    "next_term",
+    "normal_series",
+    "rates_of",
+    "speed_series",
+    "turned_to",
+    "way",
+    "work_done",
+    "work_series",
+]
 
 
 class Series(NamedTuple):
-    """Taylor coefficients, lowest first."""
+    """Taylor coefficients, lowest first, of slip to some order and of its integrals to one more."""
 
     X: list[Scalar]
+    U: list[Scalar]
     Y: list[Scalar]
-    R: list[Scalar]
-    P: list[Scalar]
-    IX: list[Scalar]
-    IY: list[Scalar]
-    V: list[Scalar]
+    Q: list[Scalar]
+    H: list[Scalar]
+    T: list[Scalar]
+    sx: Scalar  # direction of slip at the start
+    sy: Scalar
+    slip: Scalar  # r, its length there
+    unit: Scalar
+    scale: Scalar  # r unit: normal impulse per unit of Q + H
+    plane: Plane  # in the axes s, t
 
 
-def expand(plane: Plane, x: Scalar, y: Scalar, v: Scalar, unit: Scalar, order: int) -> Series:
-    """Taylor coefficients of the slip flow at sliding velocity (x, y) != 0 and normal velocity v."""
-    bxx, bxy, byy, dx, dy, w, mu = plane
+class Rates(NamedTuple):
+    """The flow of slip: X' = g X + a U - c Y and Y' = h X + b U - f Y, per unit of the clock."""
+
+    g: Scalar
+    h: Scalar
+    a: Scalar
+    b: Scalar
+    c: Scalar
+    f: Scalar
+
+
+class Way(NamedTuple):
+    """Integrals over the clock: of X, U and Y (Q, H and T), and of Q and T times the length of slip."""
+
+    q: Scalar
+    h: Scalar
+    t: Scalar
+    qr: Scalar
+    tr: Scalar
+
+
+def expand(plane: Plane, x: Scalar, y: Scalar, unit: Scalar, order: int) -> Series:
+    """Taylor coefficients of the slip flow at sliding velocity (x, y) != 0."""
     r = jnp.sqrt(x * x + y * y)
-    half = 0.5 / r
-    zero = jnp.zeros_like(r)
-    X, Y, R, P, IX, IY, V = [x], [y], [r], [zero], [zero], [zero], [v]
+    sx, sy = x / r, y / r
+    turned = turned_to(plane, sx, sy)
+    return Series(*_flow(rates_of(turned, unit), order), sx, sy, r, unit, r * unit, turned)
+
+
+def rates_of(turned: Plane, unit: Scalar) -> Rates:
+    bss, bst, btt, ds, dt, _, mu = turned
+    g, h = (ds - mu * bss) * unit, (dt - mu * bst) * unit
+    return Rates(g, h, ds * unit, dt * unit, mu * bst * unit, mu * btt * unit)
+
+
+def way(rates: Rates, t: Scalar, order: int) -> Way:
+    """How far slip goes in the time t of the clock."""
+    X, U, _, Q, H, T = _flow(rates, order)
+    R, one = [x + u for x, u in zip(X, U, strict=True)], jnp.ones_like(t)
+    work = lambda C: horner(work_series(C, R, one, order + 1), t)  # noqa: E731
+    return Way(horner(Q, t), horner(H, t), horner(T, t), work(Q), work(T))
+
+
+def _flow(rates: Rates, order: int) -> tuple[list[Scalar], ...]:
+    """X, U, Y, Q, H, T."""
+    g, h, a, b, c, f = rates
+    one, zero = jnp.ones_like(g), jnp.zeros_like(g)
+    X, U, Y, Q, H, T = [one], [zero], [zero], [zero], [zero], [zero]
     for n in range(1, order + 1):
-        P.append(R[-1] * (unit / n))
-        IX.append(X[-1] * (-mu * unit / n))
-        IY.append(Y[-1] * (-mu * unit / n))
-        X.append(dx * P[n] + bxx * IX[n] + bxy * IY[n])
-        Y.append(dy * P[n] + bxy * IX[n] + byy * IY[n])
-        V.append(w * P[n] + dx * IX[n] + dy * IY[n])
-        R.append((_square(X, n) + _square(Y, n) - _square(R, n)) * half)
-    return Series(X, Y, R, P, IX, IY, V)
+        Q.append(X[-1] * (1 / n))
+        H.append(U[-1] * (1 / n) if n > 2 else zero)
+        T.append(Y[-1] * (1 / n) if n > 1 else zero)
+        X.append(g * Q[n] - c * T[n] + a * H[n] if n > 2 else (g * Q[n] - c * T[n] if n > 1 else g))
+        Y.append(h * Q[n] - f * T[n] + b * H[n] if n > 2 else (h * Q[n] - f * T[n] if n > 1 else h))
+        U.append(_excess(X, U, Y, n))
+    for whole, part in ((Q, X), (H, U), (T, Y)):
+        whole.append(part[-1] * (1 / (order + 1)))
+    return X, U, Y, Q, H, T
 
 
-def work_series(velocity: list[Scalar], impulse: list[Scalar], top: int) -> list[Scalar]:
-    """Coefficients, up to `top`, of the work of an impulse on a velocity: the integral of velocity d(impulse)."""
-    order = len(velocity) - 1
+def next_term(series: Series) -> tuple[Scalar, Scalar]:
+    """The coefficients of X and Y that follow the last ones."""
+    bss, bst, btt, ds, dt, _, mu = series.plane
+    q, h, t = series.Q[-1], series.H[-1], series.T[-1]
+    along = ds * (q + h) - mu * (bss * q + bst * t)
+    across = dt * (q + h) - mu * (bst * q + btt * t)
+    return along * series.unit, across * series.unit
+
+
+def speed_series(series: Series) -> list[Scalar]:
+    """Coefficients of the length of slip."""
+    return [x + u for x, u in zip(series.X, series.U, strict=True)]
+
+
+def normal_series(series: Series, v: Scalar) -> list[Scalar]:
+    """Coefficients of the normal velocity, v at the start."""
+    _, _, _, ds, dt, w, mu = series.plane
+    k, w, c = ((w - mu * ds) * series.scale, w * series.scale, mu * dt * series.scale)
+    rest = zip(series.Q[1:], series.H[1:], series.T[1:], strict=True)
+    return [v, *(k * q + w * h - c * t for q, h, t in rest)]
+
+
+def impulse_at(series: Series, t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """Normal and tangential impulse since the start of the step."""
+    mu, along, across = series.plane.mu, horner(series.Q, t), horner(series.T, t)
+    p = (along + horner(series.H, t)) * series.scale
+    along, across = -mu * series.scale * along, -mu * series.scale * across
+    return p, along * series.sx - across * series.sy, along * series.sy + across * series.sx
+
+
+def work_series(velocity: list[Scalar], rate: list[Scalar], scale: Scalar, top: int) -> list[Scalar]:
+    """Coefficients, up to `top`, of the integral of velocity x rate x scale over the clock."""
     work = [jnp.zeros_like(velocity[0])]
-    for n in range(1, top + 1):
-        total = jnp.zeros_like(velocity[0])
-        for j in range(max(1, n - order), min(n, order) + 1):
-            total = total + (j / n) * velocity[n - j] * impulse[j]
-        work.append(total)
+    for n in range(top):
+        low, high = max(0, n - len(rate) + 1), min(n, len(velocity) - 1)
+        total = velocity[low] * rate[n - low]
+        for j in range(low + 1, high + 1):
+            total = total + velocity[j] * rate[n - j]
+        work.append(total * (scale / (n + 1)))
     return work
 
 
-@jax.custom_jvp
-def work_done(velocity: list[Scalar], impulse: list[Scalar], t: Scalar) -> Scalar:
-    """That work at t. The value is the integral of the product of both polynomials, complete to the double order,
-    so works add up to the change of kinetic energy to round-off. The derivative is that of the product cut off at
-    the order of its factors: accurate enough, and several times cheaper to transpose.
+def work_done(velocity: list[Scalar], rate: list[Scalar], scale: Scalar, t: Scalar) -> Scalar:
+    """That integral up to t, of the product of both polynomials complete to the double order: so works add up to the
+    change of kinetic energy to round-off.
     """
-    return horner(work_series(velocity, impulse, 2 * len(velocity) - 2), t)
+    return horner(work_series(velocity, rate, scale, len(velocity) + len(rate) - 1), t)
 
 
-@work_done.defjvp
-def _work_done_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Scalar, Scalar]:
-    cut_off = lambda velocity, impulse, t: horner(work_series(velocity, impulse, len(velocity) - 1), t)  # noqa: E731
-    return work_done(*primals), jax.jvp(cut_off, primals, tangents)[1]
+def turned_to(plane: Plane, sx: Scalar, sy: Scalar) -> Plane:
+    """The plane's constants in axes along and across the unit vector s."""
+    xx, xy, yy = sx * sx, sx * sy, sy * sy
+    bss = plane.bxx * xx + 2 * plane.bxy * xy + plane.byy * yy
+    btt = plane.bxx * yy - 2 * plane.bxy * xy + plane.byy * xx
+    bst = (plane.byy - plane.bxx) * xy + plane.bxy * (xx - yy)
+    ds, dt = plane.dx * sx + plane.dy * sy, plane.dy * sx - plane.dx * sy
+    return Plane(bss, bst, btt, ds, dt, plane.w, plane.mu)
 
 
-def _square(C: list[Scalar], n: int) -> Scalar:
-    """Coefficient n of the square of a series, of which term n may still be missing (then counted as 0)."""
-    total = 2 * C[0] * C[n] if len(C) > n else jnp.zeros_like(C[0])
-    for j in range(1, (n + 1) // 2):
-        total = total + 2 * C[j] * C[n - j]
-    return total + C[n // 2] * C[n // 2] if n % 2 == 0 else total
+def _excess(X: list[Scalar], U: list[Scalar], Y: list[Scalar], n: int) -> Scalar:
+    """U[n] from U (2 X + U) = Y^2, where X[0] = 1 and U[0] = U[1] = Y[0] = 0."""
+    if n < 2:
+        return jnp.zeros_like(X[0])
+    half = 0.5 * Y[n // 2] * Y[n // 2] if n % 2 == 0 else 0.0
+    total = Y[1] * Y[n - 1] if n > 2 else half
+    for j in range(2, (n + 1) // 2):
+        total = total + Y[j] * Y[n - j]
+    total = total + half if n > 2 and n % 2 == 0 else total
+    for j in range(2, n):  # (2 X + U) U, halved: X[n - j] U[j], and U U
+        total = total - X[n - j] * U[j]
+    for j in range(2, (n + 1) // 2):
+        total = total - U[j] * U[n - j]
+    return total - 0.5 * U[n // 2] * U[n // 2] if n % 2 == 0 and n > 2 else total

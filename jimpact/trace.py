@@ -14,9 +14,9 @@ from jaxtyping import Float
 from jimpact.hodograph import series_at, velocity_at
 from jimpact.impact import check_followed, prepare
 from jimpact.laws.hodograph_law import Events, Solution, events_of, follow
-from jimpact.numerics import divide, horner, own_kernel, root_in
+from jimpact.numerics import divide, horner, root_in
 from jimpact.rounds import Steps, recorded
-from jimpact.series import work_done
+from jimpact.series import impulse_at, speed_series, work_done
 from jimpact.types import Array, ArrayLike, Scalar
 
 __all__ = ["Events", "Path", "trace"]
@@ -63,7 +63,7 @@ def trace(
     steps = recorded(solution.lane, case.options.rule, level)
     sample = lambda solution, steps, q: _at(solution, steps, q, level.order)  # noqa: E731
     ix, iy, work = jax.vmap(
-        lambda q: own_kernel(solution.last.taken >= 0, sample, solution, steps, q), in_axes=-1, out_axes=-1
+        lambda q: sample(solution, steps, q), in_axes=-1, out_axes=-1
     )(p)
 
     lane = jax.tree.map(lambda a: a[..., None], solution.lane)
@@ -105,18 +105,16 @@ def _at(solution: Solution, steps: Steps, p: Scalar, order: int) -> tuple[Scalar
     index = jnp.maximum(started.sum(0) - 1, 0)
     pick = lambda a: jnp.take_along_axis(a, index[None], 0)[0] if a.ndim > index.ndim else a[0]  # noqa: E731
     at, length = jax.tree.map(pick, steps.before), pick(steps.length)
-    series, unit = series_at(lane, at, order)
-    rising = [at.books.impulse - p, *series.P[1:]]
+    series, V = series_at(lane, at, order)
+    rising = [series.scale * (q + h) for q, h in zip(series.Q, series.H, strict=True)]
+    rising[0] = at.books.impulse - p
     t = root_in(
-        rising, length, divide(p - at.books.impulse, series.R[0] * unit), 16 * jnp.finfo(p.dtype).eps * p, NEWTON_STEPS
+        rising, length, divide(p - at.books.impulse, series.scale), 16 * jnp.finfo(p.dtype).eps * p, NEWTON_STEPS
     )
     t = jnp.where(horner(rising, length) > 0, t, length)  # at the end of a step up to round-off
     booked = at.books.compression_work + at.books.restitution_work
-    inside = (
-        at.ix + horner(series.IX, t),
-        at.iy + horner(series.IY, t),
-        booked + work_done(series.V, series.P, t),
-    )
+    _, ix, iy = impulse_at(series, t)
+    inside = (at.ix + ix, at.iy + iy, booked + work_done(V, speed_series(series), series.scale, t))
 
     p1, ix1, iy1 = last.books.impulse, end.line_ix, end.line_iy
     p2 = jnp.where(end.reaches_zero, end.zero_at, end.books.impulse)

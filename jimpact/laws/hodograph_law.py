@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 
-from jimpact.closure import End, close
-from jimpact.hodograph import Lane, Slide, lane_of, line_start
+from jimpact.closure import End
+from jimpact.finish import finish
+from jimpact.hodograph import Lane, Slide, lane_of
 from jimpact.laws.record import Answer, Given, Options
-from jimpact.numerics import own_kernel
-from jimpact.rounds import slide
+from jimpact.mark import invariant_from, mark_of
+from jimpact.replay import slide
 from jimpact.state import ImpactInfo
 from jimpact.types import Scalar
 
@@ -45,11 +46,10 @@ class Events(NamedTuple):
 
 def follow(given: Given, options: Options) -> Solution:
     """Follow the slip of every lane to the end."""
-    lane = lane_of(given.plane, given.x, given.y, given.v, given.e, options.line_tolerance)
-    last = slide(lane, options.rule, options.accuracy)
-    finish = lambda lane, last, static: close(lane, last, static, options.rule)  # noqa: E731
-    end = own_kernel(last.taken >= 0, finish, lane, last, given.static)
-    line = line_start(lane, last, end.books.impulse, options.line_tolerance)
+    lane = lane_of(given.plane, given.x, given.y, given.v, given.e)
+    last, line = slide(lane, mark_of(lane, options.line_tolerance), options.rule, options.accuracy)
+    end = finish(lane, last, given.static, options.rule, TRUSTED * options.accuracy.tolerance)
+    line = invariant_from(lane, last, line, end.books.impulse, options.line_tolerance)
     return Solution(end, lane, last, line)
 
 
@@ -80,8 +80,7 @@ def answer_of(solution: Solution, options: Options) -> Answer:
         compressions=books.compressions.astype(jnp.int32),
         mode=mode.astype(jnp.int32),
     )
-    finished = end.finished & (end.error <= TRUSTED * options.accuracy.tolerance)
-    return Answer(end.ix, end.iy, p, end.x, end.y, end.v, jnp.ones_like(finished), finished, info)
+    return Answer(end.ix, end.iy, p, end.x, end.y, end.v, jnp.ones_like(end.finished), end.finished, info)
 
 
 def events_of(solution: Solution) -> Events:

@@ -1,0 +1,64 @@
+"""The end of an impact (`closure`) as a program: what is asked for, computed once."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax.numpy as jnp
+
+from jimpact.closure import End, close, plausible
+from jimpact.hodograph import Lane, Slide
+from jimpact.numerics import own_kernel, own_kernels, pair, unpair
+from jimpact.program import elementwise
+from jimpact.rays import Plane, diverging_ray, sticks
+from jimpact.restitution import Books, StopRule
+from jimpact.rounds import LANE, OUT, lane_from, operands_of, results_of, state_from
+from jimpact.types import Array, Flag, Scalar
+
+__all__ = ["finish"]
+
+STATE = tuple(name for name in OUT if name not in ("line", "taken"))  # what the end depends on
+FLAGS = ("finished", "reaches_zero", "compressing_at_zero", "stick", "compressing")
+FIELDS = (*(name for name in End._fields if name != "books"), *Books._fields)
+Names = tuple[str, ...]
+
+
+def finish(lane: Lane, last: Slide, static: Scalar, rule: StopRule, trusted: float) -> End:
+    """`closure.close`; finished is what is also accurate to `trusted`, relative to the impulse, and plausible."""
+    values = results_of(last)
+    found = FINISH((rule, trusted), *operands_of(lane), static, *(values[name] for name in STATE))
+    books = Books(*(found[name] for name in Books._fields))
+    return End(**{name: found[name] for name in End._fields if name != "books"}, books=books)
+
+
+def _finished(rule_and_trusted: tuple[StopRule, float], wanted: Names, go: Flag, *operands: Array) -> dict[str, Array]:
+    rule, trusted = rule_and_trusted
+    lane, static = lane_from(operands), operands[LANE]
+    # What is left out is not asked for.
+    given = (lane.v0 if a is None else a for a in operands[LANE + 1 :])
+    last = state_from(dict(zip(STATE, given, strict=True)))
+
+    def leaving(plane: Plane, static: Scalar) -> Any:
+        return pair(*diverging_ray(plane, ~sticks(plane, static)))
+
+    ray = unpair(own_kernel(go, leaving, lane.plane, static))
+
+    def numbers(lane: Lane, last: Slide, static: Scalar, ray: tuple[Scalar, Scalar]) -> list[Scalar]:
+        end = close(lane, last, static, rule, lambda plane, exists: ray)
+        good = end.finished & (end.error <= trusted)
+        good &= plausible(end.ix, end.iy, end.books.impulse, end.v, static, trusted)
+        values = {**end._asdict(), **end.books._asdict(), "finished": good}
+        return [values[name].astype(static.dtype) for name in wanted]
+
+    found = dict(zip(wanted, own_kernels(go, numbers, lane, last, static, ray), strict=True))
+    return {name: a > 0 if name in FLAGS else a for name, a in found.items()}
+
+
+def _kind(static: Any, name: str, operands: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
+    return (), jnp.bool_ if name in FLAGS else operands[0].dtype
+
+
+# The other operands are needed for everything. The first end is known by the number of compressions.
+SEPARATE = {name: (name,) for name in ("friction_work", "first_end", "last_start", "last_end")}
+SEPARATE |= {"compressions": ("compressions", "first_end")}
+OPTIONAL = {LANE + 1 + STATE.index(name): results for name, results in SEPARATE.items()}
+FINISH = elementwise("finish", _finished, FIELDS, _kind, OPTIONAL)

@@ -1,0 +1,269 @@
+"""Programs over a batch that are more than elementwise inside, and yet behave as if they were.
+
+A program may loop until its slowest lane is done, gather lanes, or sort them. To JAX it is one operation: under `vmap`
+the new axis joins the batch, under `jit` with sharded arrays every device runs the program on its own lanes, without
+any communication, and its derivative is given by other programs instead of by differentiating its loops. Results
+that are not used are not computed.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.experimental.custom_partitioning import custom_partitioning
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir, partial_eval
+from jax.sharding import NamedSharding, PartitionSpec
+
+from jimpact.types import Array, Flag
+
+try:  # of JAX's own: operations whose lowering must know the devices
+    from jax._src.dispatch import prim_requires_devices_during_lowering as needs_devices
+except ImportError:
+    needs_devices = set()
+
+__all__ = ["Program", "elementwise"]
+
+BLOCK = 8192  # lanes: enough for all cores, few enough for their caches
+
+Names = tuple[str, ...]
+Indices = tuple[int, ...]
+Function = Callable[..., dict[str, Array]]
+Optional = dict[int, Names]
+Kind = Callable[[Any, str, Sequence[Any]], tuple[tuple[int, ...], Any]]
+
+
+def floats(static: Hashable, name: str, operands: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
+    """The kind of a result that is one number per lane, as the first operand."""
+    return (), operands[0].dtype
+
+
+class Program:
+    """function(static, wanted, *operands) -> results by name, of which those `wanted` are taken.
+
+    All operands and results begin with the axes of the first operand, the batch; the function sees them as one axis.
+    `kind` tells the other axes of a result, and its dtype. `optional` tells for the index of an operand which results
+    need it; if none of them is wanted, the function gets None instead. Static is hashable.
+    """
+
+    def __init__(
+        self, name: str, function: Function, results: Names, kind: Kind = floats, optional: Optional | None = None
+    ) -> None:
+        self.function, self.results, self.kind, self.optional = function, results, kind, optional or {}
+        self.primitive = Primitive(f"jimpact_{name}")
+        self.primitive.multiple_results = True
+        self.run = jax.jit(self._run, static_argnames=("static", "wanted", "without"))
+        self.primitive.def_impl(self.run)
+        self.primitive.def_abstract_eval(self._shapes)
+        needs_devices.add(self.primitive)
+        mlir.register_lowering(self.primitive, self._lowered)
+        batching.primitive_batchers[self.primitive] = self._batched
+        ad.primitive_jvps[self.primitive] = self._differentiated
+        partial_eval.dce_rules[self.primitive] = self._reduced
+
+    def __call__(self, static: Hashable, *operands: Array | None, wanted: Names | None = None) -> dict[str, Array]:
+        wanted = self.results if wanted is None else wanted
+        without = tuple(i for i, a in enumerate(operands) if a is None)
+        there = (a for a in operands if a is not None)
+        results = self.primitive.bind(*there, static=static, wanted=wanted, without=without)
+        return dict(zip(wanted, results, strict=True))
+
+    def define_jvp(self, rule: Callable[..., tuple[dict[str, Array], dict[str, Array]]]) -> None:
+        """rule(static, wanted, operands, tangents) -> results, changes of results; a tangent may be None."""
+
+        def jvp(operands: Sequence[Array], tangents: Sequence[Any], *, static: Any, wanted: Names, without: Indices) -> Any:
+            tangents = _filled([None if _absent(t) else t for t in tangents], without)
+            values, changes = rule(static, wanted, _filled(operands, without), tangents)
+            out = [values[name] for name in wanted]
+            return out, [changes[name] if name in changes else _zero(values[name]) for name in wanted]
+
+        ad.primitive_jvps[self.primitive] = jvp
+
+    def define_transpose(self, rule: Callable[..., list[Array | None]]) -> None:
+        """rule(static, cotangents by name, *operands) -> cotangents of operands; None where they are given."""
+
+        def transpose(cotangents: Sequence[Any], *operands: Any, static: Any, wanted: Names, without: Indices) -> Any:
+            given = _filled([None if ad.is_undefined_primal(a) else a for a in operands], without)
+            there = {name: c for name, c in zip(wanted, cotangents, strict=True) if not _absent(c)}
+            return [bar for i, bar in enumerate(rule(static, there, *given)) if i not in without]
+
+        ad.primitive_transposes[self.primitive] = transpose
+
+    def _run(self, *operands: Array, static: Hashable, wanted: Names, without: Indices) -> list[Array]:
+        """The function on one axis of lanes."""
+        shape = operands[0].shape
+        flat = [a.reshape(-1, *a.shape[len(shape) :]) for a in operands]
+        results = self.function(static, wanted, *_filled(flat, without))
+        return [results[name].reshape(*shape, *results[name].shape[1:]) for name in wanted]
+
+    def _shapes(self, *operands: Any, static: Hashable, wanted: Names, without: Indices) -> list[Any]:
+        kinds = (self.kind(static, name, _filled(operands, without)) for name in wanted)
+        return [jax.core.ShapedArray((*operands[0].shape, *tail), dtype) for tail, dtype in kinds]
+
+    def _lowered(self, context: Any, *operands: Any, **parameters: Any) -> Any:
+        """As a call on one device; on several, each runs it on its lanes."""
+        alone = getattr(context.module_context.axis_context, "num_devices", 0) == 1 or not context.avals_in[0].ndim
+        lower = mlir.lower_fun(self.run if alone else self._spread, multiple_results=True)
+        return lower(context, *operands, **parameters)
+
+    def _spread(self, *operands: Array, **parameters: Any) -> list[Array]:
+        run = lambda *a: self.run(*a, **parameters)  # noqa: E731
+        rank = operands[0].ndim
+
+        def partition(mesh: Any, given: Any, wanted: Any) -> Any:
+            spec = (tuple(given[0].sharding.spec) + (None,) * rank)[:rank]
+            here = NamedSharding(mesh, PartitionSpec(*spec))
+            return mesh, run, [here] * len(wanted), tuple([here] * len(given))
+
+        spread = custom_partitioning(run)
+        spread.def_partition(
+            partition=partition,
+            infer_sharding_from_operands=lambda mesh, given, wanted: [given[0].sharding] * len(wanted),
+            sharding_rule=_axes(rank, operands, self._shapes(*operands, **parameters)),
+        )
+        return spread(*operands)
+
+    def _batched(self, operands: Sequence[Array], axes: Sequence[Any], **parameters: Any) -> Any:
+        size = next(a.shape[axis] for a, axis in zip(operands, axes, strict=True) if axis is not None)
+
+        def front(a: Array, axis: int | None) -> Array:
+            return jnp.broadcast_to(a, (size, *a.shape)) if axis is None else jnp.moveaxis(a, axis, 0)
+
+        results = self.primitive.bind(*map(front, operands, axes), **parameters)
+        return results, [0] * len(results)
+
+    def _differentiated(self, operands: Sequence[Array], tangents: Sequence[Any], **parameters: Any) -> Any:
+        """Second derivatives: through the loops, in forward mode."""
+        tangents = tuple(ad.instantiate_zeros(t) for t in tangents)
+        return jax.jvp(lambda *a: self._run(*a, **parameters), tuple(operands), tangents)
+
+    def _reduced(self, used: list[bool], equation: Any) -> tuple[list[bool], Any]:
+        """The same without the results that are not used, and without the operands that only they need."""
+        count = len(equation.invars)
+        if not any(used):
+            return [False] * count, None
+        wanted = tuple(name for name, use in zip(equation.params["wanted"], used, strict=True) if use)
+        without = equation.params["without"]
+        index = [i for i in range(count + len(without)) if i not in without]  # of each operand that is there
+        kept = [i not in self.optional or any(name in wanted for name in self.optional[i]) for i in index]
+        smaller = equation.replace(
+            invars=[v for v, keep in zip(equation.invars, kept, strict=True) if keep],
+            outvars=[v for v, use in zip(equation.outvars, used, strict=True) if use],
+            params=equation.params
+            | {"wanted": wanted, "without": tuple(sorted({*without, *(i for i, k in zip(index, kept, strict=True) if not k)}))},
+        )
+        return kept, smaller
+
+
+def elementwise(
+    name: str, function: Function, results: Names, kind: Kind = floats, optional: Optional | None = None
+) -> Program:
+    """A program of function(static, wanted, go, *operands), which treats every lane alike and can be differentiated.
+
+    It goes through a large batch in blocks, so that what is between operands and results stays in the cache. `go` is
+    as `own_kernel` wants it. Its derivatives are programs of the same kind.
+    """
+    value = Program(name, _by_blocks(function), results, kind, optional)
+
+    def moving(static: Any, wanted: Names, go: Flag, operands: Sequence[Array], which: Indices) -> Callable[..., Any]:
+        def of(*some: Array) -> tuple[Array, ...]:
+            given = list(operands)
+            for i, a in zip(which, some, strict=True):
+                given[i] = a
+            values = function(static, wanted, go, *given)
+            return tuple(values[name] for name in wanted)
+
+        return of
+
+    def changes(static: Any, wanted: Names, go: Flag, *operands: Array) -> dict[str, Array]:
+        inner, which = static
+        given, tangents = operands[: -len(which)], operands[-len(which) :]
+        there = {i: t for i, t in zip(which, tangents, strict=True) if given[i] is not None}
+        f = moving(inner, wanted, go, given, tuple(there))
+        moved = jax.jvp(f, tuple(given[i] for i in there), tuple(there.values()))[1]
+        return dict(zip(wanted, moved, strict=True))
+
+    def pulled(static: Any, wanted: Names, go: Flag, *operands: Array) -> dict[str, Array]:
+        inner, which, names = static
+        given, cotangents = operands[: -len(names)], operands[-len(names) :]
+        f = moving(inner, names, go, given, which)
+        bars = jax.vjp(f, *(given[i] for i in which))[1](cotangents)
+        return {str(i): bar for i, bar in zip(which, bars, strict=True)}
+
+    def like(static: Any, name: str, operands: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
+        operand = operands[int(name)]
+        return operand.shape[operands[0].ndim :], operand.dtype
+
+    forward = Program(f"{name}_tangent", _by_blocks(changes), results, lambda static, *rest: kind(static[0], *rest), optional)
+    reverse = Program(f"{name}_cotangent", _by_blocks(pulled), (), like)
+
+    def jvp(static: Any, wanted: Names, operands: Sequence[Array], tangents: Sequence[Any]) -> Any:
+        values = value(static, *operands, wanted=wanted)
+        which = tuple(i for i, t in enumerate(tangents) if t is not None)
+        smooth = tuple(name for name in wanted if jnp.issubdtype(values[name].dtype, jnp.floating))
+        moved = [tangents[i] for i in which]
+        return values, forward((static, which), *operands, *moved, wanted=smooth) if smooth and which else {}
+
+    def transpose(static: Any, cotangents: dict[str, Array], *operands: Any) -> list[Array | None]:
+        inner, which = static
+        given = operands[: len(operands) - len(which)]
+        there = tuple(i for i in which if given[i] is not None)
+        wanted = tuple(map(str, there))
+        bars = reverse((inner, there, tuple(cotangents)), *given, *cotangents.values(), wanted=wanted)
+        return [None] * len(given) + [bars.get(str(i)) for i in which]
+
+    value.define_jvp(jvp)
+    forward.define_transpose(transpose)
+    return value
+
+
+def _by_blocks(function: Function) -> Function:
+    """The function, block by block; the last one overlaps the one before."""
+
+    def blocks(static: Hashable, wanted: Names, *operands: Array) -> dict[str, Array]:
+        size = operands[0].shape[0]
+        if not isinstance(size, int) or size <= BLOCK:
+            return function(static, wanted, jnp.any((operands[0] >= 0) | ~(operands[0] >= 0)), *operands)
+
+        def results(index: Array, first: Array) -> dict[str, Array]:
+            some = [a if a is None else lax.dynamic_slice_in_dim(a, first, BLOCK) for a in operands]
+            values = function(static, wanted, index >= 0, *some)
+            return {name: values[name] for name in wanted}
+
+        def one(index: Array, all_: dict[str, Array]) -> dict[str, Array]:
+            first = jnp.minimum(index * BLOCK, size - BLOCK)
+            put = lambda a, b: lax.dynamic_update_slice_in_dim(a, b, first, 0)  # noqa: E731
+            return jax.tree.map(put, all_, results(index, first))
+
+        shapes = jax.eval_shape(results, jnp.int32(0), jnp.int32(0))
+        empty = {name: jnp.zeros((size, *a.shape[1:]), a.dtype) for name, a in shapes.items()}
+        return lax.fori_loop(0, -(-size // BLOCK), one, empty)
+
+    return blocks
+
+
+def _filled(operands: Sequence[Any], without: Indices) -> list[Any]:
+    """With None where an operand was left out."""
+    there = iter(operands)
+    return [None if i in without else next(there) for i in range(len(operands) + len(without))]
+
+
+def _absent(tangent: Any) -> bool:
+    """Of a derivative that is known to be zero."""
+    return type(tangent) is ad.Zero or getattr(tangent, "dtype", None) == jax.dtypes.float0
+
+
+def _zero(a: Array) -> Any:
+    return ad.Zero(jax.typeof(a).to_tangent_aval())
+
+
+def _axes(rank: int, operands: Sequence[Any], results: Sequence[Any]) -> str:
+    """How axes of operands and results belong together: the first ones are the batch, the others are whole."""
+    own = iter(range(1_000_000))
+
+    def place(a: Any) -> str:
+        return " ".join([*(f"i{k}" for k in range(rank)), *(f"j{next(own)}" for _ in range(a.ndim - rank))])
+
+    return f"{', '.join(map(place, operands))} -> {', '.join(map(place, results))}"

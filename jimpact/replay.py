@@ -1,0 +1,262 @@
+"""The derivative of the steps that were taken, in forward and in reverse mode.
+
+The steps of every lane are known: their lengths and codes carry no derivative, and a step of known length is a formula
+(`_moved`). So the derivative is that of a chain of formulas, and no search is ever differentiated.
+
+Lanes with as many steps as one another are put into one block, in which none waits for the others. In reverse mode a
+block goes forward first and keeps where each step began.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jimpact.hodograph import Accuracy, Lane, Slide, Step, clock_unit, moving, settle, start
+from jimpact.mark import Mark
+from jimpact.numerics import own_kernels
+from jimpact.program import Program
+from jimpact.rays import Plane, moved
+from jimpact.restitution import StopRule
+from jimpact.rounds import LANE, RECORD, SLIDE, SMOOTH, lane_from, operands_of, state_from
+from jimpact.series import Rates, Way, rates_of, turned_to, way
+from jimpact.types import Array, Flag, Scalar, Whole
+
+__all__ = ["slide"]
+
+BLOCK = 8192  # lanes: enough for all cores, few enough for their caches
+FIXED = (*Plane._fields, *Lane._fields[1:])  # operands of a lane, by name
+Names = tuple[str, ...]
+Static = tuple[StopRule, Accuracy]
+Integrals = Callable[[Rates, Scalar], Way]
+Smooth = tuple[Scalar, ...]  # what has a derivative, in the order of SMOOTH
+
+
+def slide(lane: Lane, mark: Mark, rule: StopRule, accuracy: Accuracy) -> tuple[Slide, Scalar]:
+    """Step all lanes to their end, or to where slip stops; and where each crossed its mark."""
+    results = SLIDE((rule, accuracy), *operands_of(lane), *mark)
+    return state_from(results), results["line"]
+
+
+def _smooth(state: Slide) -> Smooth:
+    values = {**state._asdict(), **state.books._asdict()}
+    return tuple(values[name] for name in SMOOTH)
+
+
+def _with(state: Slide, smooth: Smooth) -> Slide:
+    values = dict(zip(SMOOTH, smooth, strict=True))
+    books = state.books._replace(**{name: values[name] for name in SMOOTH[3:]})
+    return state._replace(**{name: values[name] for name in SMOOTH[:3]}, books=books)
+
+
+class Place(NamedTuple):
+    """Where a step begins: velocity, and the plane's constants."""
+
+    x: Scalar
+    y: Scalar
+    v: Scalar
+    plane: Plane
+
+
+def _moved(place: Place, unit: Scalar, length: Scalar, integrals: Integrals) -> Step:
+    """What a step of known length adds, written with as few integrals as possible.
+
+    The work of the normal impulse is that of its own velocities, by V = v + w P + d.I; that of friction is what is left
+    of the change of kinetic energy.
+    """
+    x, y, v, plane = place
+    r = jnp.sqrt(x * x + y * y)
+    sx, sy = x / r, y / r
+    turned, scale = turned_to(plane, sx, sy), r * unit
+    done = integrals(rates_of(turned, unit), length)
+    p, push = (done.q + done.h) * scale, -turned.mu * scale
+    along, across = push * done.q, push * done.t
+    ix, iy = along * sx - across * sy, along * sy + across * sx
+    work = v * p + 0.5 * turned.w * p * p + push * scale * (turned.dx * done.qr + turned.dy * done.tr)
+    x1, y1, v1 = moved(plane, x, y, v, ix, iy, p)
+    return Step(p, ix, iy, work, 0.5 * (ix * (x + x1) + iy * (y + y1) + p * (v + v1)) - work)
+
+
+def _forward(order: int, go: Flag) -> Callable[[Place, Scalar, Scalar], Step]:
+    """`_moved`, and its derivative in forward mode: each computed once."""
+    whole = lambda rates, t: way(rates, t, order)  # noqa: E731
+
+    @jax.custom_jvp
+    def integrals(rates: Rates, t: Scalar) -> Way:
+        return Way(*own_kernels(go, lambda *a: list(whole(*a)), rates, t))
+
+    @integrals.defjvp
+    def change(primals: Any, tangents: Any) -> Any:
+        inner = lambda rates, t, moved: list(jax.jvp(lambda r: whole(r, t), (rates,), (moved,))[1])  # noqa: E731
+        return integrals(*primals), Way(*own_kernels(go, inner, *primals, tangents[0]))
+
+    @jax.custom_jvp
+    def step(place: Place, unit: Scalar, length: Scalar) -> Step:
+        return Step(*own_kernels(go, lambda *a: list(_moved(*a, integrals)), place, unit, length))
+
+    @step.defjvp
+    def step_change(primals: Any, tangents: Any) -> Any:
+        def inner(place: Place, unit: Scalar, length: Scalar, moved: Place) -> list[Scalar]:
+            return list(jax.jvp(lambda place: _moved(place, unit, length, integrals), (place,), (moved,))[1])
+
+        return step(*primals), Step(*own_kernels(go, inner, *primals, tangents[0]))
+
+    return step
+
+
+def _reverse(order: int, go: Flag) -> Callable[[Place, Scalar, Scalar], Step]:
+    """`_moved`, and its derivative in reverse mode: each computed once."""
+    whole = lambda rates, t: way(rates, t, order)  # noqa: E731
+
+    @jax.custom_vjp
+    def integrals(rates: Rates, t: Scalar) -> Way:
+        return Way(*own_kernels(go, lambda *a: list(whole(*a)), rates, t))
+
+    def pull(given: tuple[Rates, Scalar], bars: Way) -> tuple[Rates, Scalar]:
+        inner = lambda rates, t, bars: list(jax.vjp(lambda r: whole(r, t), rates)[1](bars)[0])  # noqa: E731
+        return Rates(*own_kernels(go, inner, *given, bars)), jnp.zeros_like(given[1])
+
+    integrals.defvjp(lambda *a: (integrals(*a), a), pull)
+
+    @jax.custom_vjp
+    def step(place: Place, unit: Scalar, length: Scalar) -> Step:
+        return Step(*own_kernels(go, lambda *a: list(_moved(*a, integrals)), place, unit, length))
+
+    def step_pull(given: tuple[Place, Scalar, Scalar], bars: Step) -> tuple[Place, Scalar, Scalar]:
+        def inner(place: Place, unit: Scalar, length: Scalar, bars: Step) -> list[Scalar]:
+            (bar,) = jax.vjp(lambda place: _moved(place, unit, length, integrals), place)[1](bars)
+            return [*bar[:3], *bar.plane]
+
+        x, y, v, *plane = own_kernels(go, inner, *given, bars)
+        return Place(x, y, v, Plane(*plane)), jnp.zeros_like(x), jnp.zeros_like(x)
+
+    step.defvjp(lambda *a: (step(*a), a), step_pull)
+    return step
+
+
+def _step(state: Slide, length: Scalar, code: Whole, travel: Callable[..., Step]) -> Callable[..., Any]:
+    """A step as a function of lane and of what has a derivative."""
+
+    def function(lane: Lane, smooth: Smooth) -> tuple[Smooth, Slide]:
+        before = _with(state, smooth)
+        x, y, v = moving(lane, before)
+        done = travel(Place(x, y, v, lane.plane), clock_unit(lane, before, x, y), length)
+        after = settle(lane, before, done, code)
+        return _smooth(after), after
+
+    return function
+
+
+def _tangent_block(static: Static, lane: Lane, log: Any, most: Whole, changes: Lane) -> Smooth:
+    def body(carry: tuple[Whole, Slide, Smooth]) -> tuple[Whole, Slide, Smooth]:
+        index, state, tangent = carry
+        one = _step(state, *log(index), _forward(static[1].order, index >= 0))
+        _, tangent, state = jax.jvp(one, (lane, _smooth(state)), (changes, tangent), has_aux=True)
+        return index + 1, state, tangent
+
+    state = start(lane)
+    zeros = jax.tree.map(jnp.zeros_like, _smooth(state))
+    return lax.while_loop(lambda carry: carry[0] < most, body, (jnp.int32(0), state, zeros))[2]
+
+
+def _cotangent_block(static: Static, lane: Lane, log: Any, most: Whole, cotangents: Smooth) -> list[Array]:
+    order, limit = static[1].order, static[1].most
+
+    def forth(carry: Any) -> Any:
+        index, state, before = carry
+        before = jax.tree.map(lambda a, b: lax.dynamic_update_index_in_dim(a, b, index, 0), before, state)
+        return index + 1, _step(state, *log(index), _forward(order, index >= 0))(lane, _smooth(state))[1], before
+
+    def back(carry: Any) -> Any:
+        index, bars, cotangents = carry
+        index = index - 1
+        state = jax.tree.map(lambda a: lax.dynamic_index_in_dim(a, index, 0, keepdims=False), before)
+        _, pull, _ = jax.vjp(
+            _step(state, *log(index), _reverse(order, index >= 0)), lane, _smooth(state), has_aux=True
+        )
+        more, cotangents = pull(cotangents)
+        return index, jax.tree.map(jnp.add, bars, more), cotangents
+
+    state = start(lane)
+    before = jax.tree.map(lambda a: jnp.zeros((limit, *a.shape), a.dtype), state)
+    _, _, before = lax.while_loop(lambda carry: carry[0] < most, forth, (jnp.int32(0), state, before))
+    zeros = jax.tree.map(jnp.zeros_like, lane)
+    bars = lax.while_loop(lambda carry: carry[0] > 0, back, (most, zeros, cotangents))[1]
+    return list(operands_of(bars))
+
+
+def _blocks(block: Callable[..., list[Array]], operands: Sequence[Array], results: int) -> list[Array]:
+    """block(lane, log, most, others) over lanes sorted by their number of steps; operands as of `TANGENT`."""
+    lanes, lengths, codes, taken, others = operands[:LANE], *operands[LANE : LANE + 3], operands[LANE + 3 :]
+    size = taken.shape[0]
+
+    def one(which: Whole | slice) -> list[Array]:
+        pick = lambda a: a.at[which].get(mode="clip") if not isinstance(which, slice) else a  # noqa: E731
+
+        def log(index: Whole) -> tuple[Scalar, Whole]:
+            if isinstance(which, slice):
+                at = lambda a: lax.dynamic_index_in_dim(a, index, 1, keepdims=False)  # noqa: E731
+            else:
+                at = lambda a: a.at[which, index].get(mode="clip")  # noqa: E731
+            return at(lengths), at(codes).astype(jnp.int32)
+
+        most = jnp.max(pick(taken), initial=0)
+        return block(lane_from([pick(a) for a in lanes]), log, most, [pick(a) for a in others])
+
+    if not isinstance(size, int) or size <= BLOCK:
+        return one(slice(None))
+    order = jnp.argsort(taken).astype(jnp.int32)
+    count = -(-size // BLOCK)
+    order = jnp.concatenate([order, jnp.full(count * BLOCK - size, size, jnp.int32)]).reshape(count, BLOCK)
+
+    def body(index: Whole, rows: Array) -> Array:
+        which = order[index]
+        return rows.at[which].set(jnp.stack(one(which), -1), mode="drop", unique_indices=True)
+
+    rows = lax.fori_loop(0, count, body, jnp.zeros((size, results), lengths.dtype))
+    return [rows[:, i] for i in range(results)]
+
+
+def _tangent(static: Static, wanted: Names, *operands: Array) -> dict[str, Array]:
+    """Changes of the SMOOTH results for changes of the lane."""
+
+    def block(lane: Lane, log: Any, most: Whole, others: Sequence[Array]) -> list[Array]:
+        changes = _tangent_block(static, lane, log, most, lane_from(others))
+        return [changes[SMOOTH.index(name)] for name in wanted]
+
+    return dict(zip(wanted, _blocks(block, operands, len(wanted)), strict=True))
+
+
+def _cotangent(static: tuple[Static, Names], wanted: Names, *operands: Array) -> dict[str, Array]:
+    """Cotangents of the lane for those of some SMOOTH results."""
+    steps, given = static
+
+    def block(lane: Lane, log: Any, most: Whole, others: Sequence[Array]) -> list[Array]:
+        known, zero = dict(zip(given, others, strict=True)), jnp.zeros_like(lane.v0)
+        bars = _cotangent_block(steps, lane, log, most, tuple(known.get(name, zero) for name in SMOOTH))
+        return [bars[FIXED.index(name)] for name in wanted]
+
+    return dict(zip(wanted, _blocks(block, operands, len(wanted)), strict=True))
+
+
+def _transposed(static: Static, cotangents: dict[str, Array], *operands: Array) -> list[Array | None]:
+    bars = COTANGENT((static, tuple(cotangents)), *operands[: LANE + 3], *cotangents.values())
+    return [None] * (LANE + 3) + [bars[name] for name in FIXED]
+
+
+def _jvp(static: Static, wanted: Names, operands: Sequence[Array], tangents: Sequence[Array | None]) -> Any:
+    names = (*wanted, *(name for name in ("taken", "length", "code") if name not in wanted))
+    values = RECORD(static, *operands, wanted=names)
+    lane = operands[:LANE]
+    changes = [jnp.zeros_like(a) if t is None else t for a, t in zip(lane, tangents[:LANE], strict=True)]
+    log = (values[name] for name in ("length", "code", "taken"))
+    smooth = tuple(name for name in wanted if name in SMOOTH)
+    return values, TANGENT(static, *lane, *log, *changes, wanted=smooth) if smooth else {}
+
+
+TANGENT = Program("tangent", _tangent, SMOOTH)
+COTANGENT = Program("cotangent", _cotangent, FIXED)
+TANGENT.define_transpose(_transposed)
+SLIDE.define_jvp(_jvp)
