@@ -7,6 +7,7 @@ line before that gets it from the linear flow, in which the turn to go falls as 
 the solution, or carries a derivative.
 """
 
+import math
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -14,9 +15,10 @@ from jax.lax import stop_gradient
 
 from jimpact.hodograph import Lane, Slide, series_at, velocity
 from jimpact.numerics import divide, horner, norm, root_in
-from jimpact.rays import destination, rates, slopes, turn_ahead
+from jimpact.program import elementwise
+from jimpact.rays import Plane, destination, rates, slopes, turn_ahead
 from jimpact.series import impulse_at
-from jimpact.types import Scalar
+from jimpact.types import Flag, Scalar
 
 __all__ = ["Mark", "crossed", "invariant_from", "mark_of", "unmarked"]
 
@@ -32,14 +34,23 @@ class Mark(NamedTuple):
 
 
 def mark_of(lane: Lane, tolerance: float) -> Mark:
-    lane = stop_gradient(lane)
-    r = norm(lane.x0, lane.y0)
-    sx, sy = jnp.where(r > 0, divide(lane.x0, r), 1), divide(lane.y0, r)
-    ex, ey = destination(lane.plane, sx, sy)
-    off = jnp.arctan2(sx * ey - sy * ex, sx * ex + sy * ey)
-    sense = jnp.where(jnp.abs(off) <= tolerance, 0, jnp.sign(rates(lane.plane, sx, sy)[1]))
-    c, s = jnp.cos(tolerance), -sense * jnp.sin(tolerance)
-    return Mark(ex * c - ey * s, ey * c + ex * s, sense)
+    """The mark that slip has to cross."""
+    return Mark(**MARK(tolerance, *stop_gradient((lane.x0, lane.y0, *lane.plane))))
+
+
+def _marked(
+    tolerance: float, wanted: tuple[str, ...], go: Flag, x: Scalar, y: Scalar, *plane: Scalar
+) -> dict[str, Scalar]:
+    r = norm(x, y)
+    sx, sy = jnp.where(r > 0, divide(x, r), 1), divide(y, r)
+    ex, ey = destination(Plane(*plane), sx, sy)
+    near = (sx * ex + sy * ey > 0) & (jnp.abs(sx * ey - sy * ex) <= math.sin(tolerance))
+    sense = jnp.where(near, 0, jnp.sign(rates(Plane(*plane), sx, sy)[1]))
+    c, s = math.cos(tolerance), -sense * math.sin(tolerance)
+    return Mark(ex * c - ey * s, ey * c + ex * s, sense)._asdict()
+
+
+MARK = elementwise("mark", _marked, Mark._fields)
 
 
 def unmarked(lane: Lane, mark: Mark) -> Scalar:

@@ -20,11 +20,11 @@ __all__ = [
     "horner",
     "horner_slope",
     "largest",
+    "least_root",
     "norm",
     "own_kernel",
     "own_kernels",
     "pair",
-    "least_root",
     "root_in",
     "small_rotation",
     "sqrt",
@@ -106,24 +106,33 @@ def root_in(c: Sequence[Scalar], end: Scalar, guess: Scalar, tolerance: Scalar, 
 
 
 def bracketed_root(
-    function: Callable[[Scalar], tuple[Scalar, Scalar]], low: Scalar, high: Scalar, steps: int
+    function: Callable[[Scalar], tuple[Scalar, Scalar]], low: Scalar, high: Scalar, steps: int, *, loop: bool = False
 ) -> tuple[Scalar, Flag]:
-    """The root in [low, high] of a function with its slope, and whether its sign changes there; if not, `low`.
+    """The root in [low, high] of a function with its slope, and whether its sign changes there; if not, the better end.
 
-    Newton's method kept in its bracket. Not to be differentiated: callers take derivatives from the equation.
+    Newton's method kept in its bracket, as a `loop` or written out. Not to be differentiated: callers take derivatives
+    from the equation.
     """
     at_low, at_high = function(low)[0], function(high)[0]
     there = (at_low <= 0) != (at_high <= 0)
     sign = jnp.where(at_high > 0, 1, -1)
-    below, above = low, high
-    t = 0.5 * (low + high)
-    for _ in range(steps):
+
+    def step(_: Any, at: tuple[Scalar, Scalar, Scalar]) -> tuple[Scalar, Scalar, Scalar]:
+        t, below, above = at
         value, slope = function(t)
         short = sign * value < 0
         below, above = jnp.where(short, t, below), jnp.where(short, above, t)
         newton = t - value / jnp.where(slope == 0, 1, slope)
-        t = jnp.where((newton > below) & (newton < above), newton, 0.5 * (below + above))
-    return jnp.where(there, t, low), there
+        return jnp.where((newton > below) & (newton < above), newton, 0.5 * (below + above)), below, above
+
+    at = 0.5 * (low + high), low, high
+    if loop:
+        at = lax.fori_loop(0, steps, step, at)
+    else:
+        for _ in range(steps):
+            at = step(None, at)
+    end = jnp.where(jnp.abs(at_low) <= jnp.abs(at_high), low, high)
+    return jnp.where(there, at[0], end), there
 
 
 def least_root(*radicands: tuple[Scalar, int]) -> Scalar:

@@ -18,11 +18,11 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Float
 
-from jimpact.closure import close
+from jimpact.closure import close, plausible
 from jimpact.contact import floating
 from jimpact.hodograph import lane_of, start
 from jimpact.impact import check_followed, prepare, report
-from jimpact.laws.hodograph_law import Solution, answer_of
+from jimpact.laws.hodograph_law import TRUSTED, Solution, answer_of
 from jimpact.rays import Plane
 from jimpact.state import Impact
 from jimpact.types import Array, ArrayLike, Flag, Scalar, Whole
@@ -56,6 +56,8 @@ def solve_planar(
     lane = lane_of(given.plane, given.x, given.y, given.v, given.e)
     last = start(lane)._replace(resting=jnp.ones_like(case.valid))  # no direction to turn to
     end = close(lane, last, case.given.static, case.options.rule, _ray)
+    good = plausible(end.ix, end.iy, end.books.impulse, end.v, given.static, TRUSTED * case.options.accuracy.tolerance)
+    end = end._replace(finished=end.finished & good)
     line = jnp.where(lane.x0 != 0, jnp.zeros_like(lane.v0), jnp.nan)
     impact = report(case, answer_of(Solution(end, lane, last, line), case.options))
     axes = jnp.array([0, 2])

@@ -73,7 +73,9 @@ class Program:
     def define_jvp(self, rule: Callable[..., tuple[dict[str, Array], dict[str, Array]]]) -> None:
         """rule(static, wanted, operands, tangents) -> results, changes of results; a tangent may be None."""
 
-        def jvp(operands: Sequence[Array], tangents: Sequence[Any], *, static: Any, wanted: Names, without: Indices) -> Any:
+        def jvp(
+            operands: Sequence[Array], tangents: Sequence[Any], *, static: Any, wanted: Names, without: Indices
+        ) -> Any:
             tangents = _filled([None if _absent(t) else t for t in tangents], without)
             values, changes = rule(static, wanted, _filled(operands, without), tangents)
             out = [values[name] for name in wanted]
@@ -152,7 +154,10 @@ class Program:
             invars=[v for v, keep in zip(equation.invars, kept, strict=True) if keep],
             outvars=[v for v, use in zip(equation.outvars, used, strict=True) if use],
             params=equation.params
-            | {"wanted": wanted, "without": tuple(sorted({*without, *(i for i, k in zip(index, kept, strict=True) if not k)}))},
+            | {
+                "wanted": wanted,
+                "without": tuple(sorted({*without, *(i for i, k in zip(index, kept, strict=True) if not k)})),
+            },
         )
         return kept, smaller
 
@@ -196,7 +201,9 @@ def elementwise(
         operand = operands[int(name)]
         return operand.shape[operands[0].ndim :], operand.dtype
 
-    forward = Program(f"{name}_tangent", _by_blocks(changes), results, lambda static, *rest: kind(static[0], *rest), optional)
+    forward = Program(
+        f"{name}_tangent", _by_blocks(changes), results, lambda static, *rest: kind(static[0], *rest), optional
+    )
     reverse = Program(f"{name}_cotangent", _by_blocks(pulled), (), like)
 
     def jvp(static: Any, wanted: Names, operands: Sequence[Array], tangents: Sequence[Any]) -> Any:

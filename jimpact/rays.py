@@ -19,11 +19,10 @@ g > 0. There are 2 to 4, and exactly one centrifugal one iff |B^-1 d| > mu (Jia 
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jax import lax
 from jax.lax import stop_gradient
 
 from jimpact.contact import check_batch, floating
-from jimpact.numerics import divide, largest, norm, sqrt
+from jimpact.numerics import bracketed_root, divide, largest, norm, sqrt
 from jimpact.types import Array, ArrayLike, Flag, Float, Matrix3, Scalar
 
 __all__ = [
@@ -51,7 +50,7 @@ __all__ = [
 ROUND = 8  # x epsilon x size: a rate below this is round-off
 SECULAR_STEPS = 6  # Newton on 1/|q| - 1 is monotone and nearly linear: 6 reach round-off in 1e6 random cases
 LARGEST_TURN = 0.1  # rad: a line further ahead is not foreseen to first order
-BISECTIONS = 64  # halves an interval of pi/2 to below float64 round-off
+ROOT_STEPS = 40  # in a bracket; a simple root takes 6, two that are about to meet take the halvings of a float64
 
 
 Matrix2 = tuple[Scalar, ...]  # four entries, row by row
@@ -246,50 +245,71 @@ def destination(plane: Plane, sx: Scalar, sy: Scalar) -> tuple[Scalar, Scalar]:
     turning = jnp.where(jnp.abs(h) <= ROUND * jnp.finfo(h.dtype).eps * largest_rate(plane), 0, jnp.sign(h))
     ex, ey, nearest = sx, sy, jnp.where(turning == 0, 0.0, jnp.inf)
     for x, y, there in _roots(plane)[0]:
-        ahead = turning * jnp.arctan2(sx * y - sy * x, sx * x + sy * y) % (2 * jnp.pi)
+        ahead = _turn(sx * x + sy * y, turning * (sx * y - sy * x))
         closer = there & (ahead < nearest)
         ex, ey, nearest = jnp.where(closer, x, ex), jnp.where(closer, y, ey), jnp.where(closer, ahead, nearest)
     return ex, ey
+
+
+def _turn(x: Scalar, y: Scalar) -> Scalar:
+    """From 0 to 4 once around: grows with the angle of (x, y), for a fraction of its cost."""
+    slope = divide(x, jnp.abs(x) + jnp.abs(y), 1.0)
+    return jnp.where(y >= 0, 1 - slope, 3 + slope)
 
 
 def _roots(plane: Plane) -> tuple[list[tuple[Scalar, Scalar, Flag]], Flag]:
     """Up to four invariant directions and whether each exists; and where all are invariant. No derivative."""
     frozen = stop_gradient(plane)
     mu = frozen.mu
-    axis = 0.5 * jnp.arctan2(2 * frozen.bxy, frozen.bxx - frozen.byy)
-    ca, sa = jnp.cos(axis), jnp.sin(axis)
+    ca, sa = _half(frozen.bxx - frozen.byy, 2 * frozen.bxy)
     d1, d2 = ca * frozen.dx + sa * frozen.dy, ca * frozen.dy - sa * frozen.dx
     flip1, flip2 = jnp.where(d1 < 0, -1, 1), jnp.where(d2 < 0, -1, 1)
     d1, d2 = jnp.abs(d1), jnp.abs(d2)
     m = mu * norm(frozen.bxx - frozen.byy, 2 * frozen.bxy)
 
-    def bisect(low: Scalar, high: Scalar, falling: bool) -> Scalar:
-        def halve(_: int, ends: tuple[Scalar, Scalar]) -> tuple[Scalar, Scalar]:
-            a = 0.5 * (ends[0] + ends[1])
-            f = d2 * jnp.cos(a) - d1 * jnp.sin(a) + m * jnp.sin(a) * jnp.cos(a)
-            below = (f > 0) if falling else (f < 0)
-            return jnp.where(below, a, ends[0]), jnp.where(below, ends[1], a)
+    def root(low: tuple[Scalar, Scalar], high: tuple[Scalar, Scalar]) -> tuple[Scalar, Scalar]:
+        """Between two directions: on the chord, where no angle is needed."""
+        dx, dy = high[0] - low[0], high[1] - low[1]
 
-        low, high = lax.fori_loop(0, BISECTIONS, halve, (low, high))
-        return 0.5 * (low + high)
+        def along(share: Scalar) -> tuple[Scalar, Scalar]:
+            x, y = low[0] + share * dx, low[1] + share * dy
+            length = jnp.sqrt(x * x + y * y)
+            bend, change = d2 * x - d1 * y, d2 * dx - d1 * dy
+            slope = change * length + bend * (x * dx + y * dy) / length + m * (dx * y + x * dy)
+            return bend * length + m * x * y, slope
 
-    zero, right = jnp.zeros_like(m), jnp.full_like(m, jnp.pi / 2)
-    middle = 2 * jnp.pi - jnp.arctan2(jnp.cbrt(d2), jnp.cbrt(d1))
-    middle = jnp.where((d1 == 0) & (d2 == 0), 1.75 * jnp.pi, middle)
-    angles = [
-        bisect(zero, right, True),
-        bisect(2 * right, 3 * right, False),
-        bisect(3 * right, middle, True),
-        bisect(middle, 4 * right, False),
+        share, _ = bracketed_root(along, jnp.zeros_like(m), jnp.ones_like(m), ROOT_STEPS, loop=True)
+        x, y = low[0] + share * dx, low[1] + share * dy
+        length = jnp.sqrt(x * x + y * y)
+        return x / length, y / length
+
+    zero, one = jnp.zeros_like(m), jnp.ones_like(m)
+    mx, my = jnp.cbrt(d1), -jnp.cbrt(d2)
+    length = norm(mx, my)
+    middle = jnp.where(length > 0, divide(mx, length), 0.5**0.5), jnp.where(length > 0, divide(my, length), -(0.5**0.5))
+    found = [
+        root((one, zero), (zero, one)),
+        root((-one, zero), (zero, -one)),
+        root((zero, -one), middle),
+        root(middle, (one, zero)),
     ]
     four = m > (jnp.cbrt(d1 * d1) + jnp.cbrt(d2 * d2)) ** 1.5
     everywhere = m + d1 + d2 <= ROUND * jnp.finfo(m.dtype).eps * (mu * (frozen.bxx + frozen.byy) + frozen.w)
-    found = [~everywhere, ~everywhere, four, four]
     roots = []
-    for angle, there in zip(angles, found, strict=True):
-        c, s = flip1 * jnp.cos(angle), flip2 * jnp.sin(angle)
+    for (x, y), there in zip(found, (~everywhere, ~everywhere, four, four), strict=True):
+        c, s = flip1 * x, flip2 * y
         roots.append((ca * c - sa * s, sa * c + ca * s, there))
     return roots, everywhere
+
+
+def _half(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
+    """Cosine and sine of half the angle of (x, y); of 0 at the origin."""
+    length = norm(x, y)
+    c, s = jnp.where(length > 0, divide(x, length), 1), divide(y, length)
+    large = jnp.sqrt(0.5 * (1 + jnp.abs(c)))
+    small = 0.5 * jnp.abs(s) / large
+    sign = jnp.where(s < 0, -1, 1)
+    return jnp.where(c >= 0, large, small), sign * jnp.where(c >= 0, small, large)
 
 
 def _polish(plane: Plane, sx: Scalar, sy: Scalar) -> tuple[Scalar, Scalar]:

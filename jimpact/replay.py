@@ -173,9 +173,7 @@ def _cotangent_block(static: Static, lane: Lane, log: Any, most: Whole, cotangen
         index, bars, cotangents = carry
         index = index - 1
         state = jax.tree.map(lambda a: lax.dynamic_index_in_dim(a, index, 0, keepdims=False), before)
-        _, pull, _ = jax.vjp(
-            _step(state, *log(index), _reverse(order, index >= 0)), lane, _smooth(state), has_aux=True
-        )
+        _, pull, _ = jax.vjp(_step(state, *log(index), _reverse(order, index >= 0)), lane, _smooth(state), has_aux=True)
         more, cotangents = pull(cotangents)
         return index, jax.tree.map(jnp.add, bars, more), cotangents
 

@@ -24,7 +24,19 @@ from jimpact.restitution import Books, StopRule
 from jimpact.steering import Course, set_out, step
 from jimpact.types import Array, Flag, Scalar, Whole
 
-__all__ = ["LANE", "OUT", "RECORD", "SLIDE", "SMOOTH", "Steps", "lane_from", "operands_of", "recorded", "results_of", "state_from"]
+__all__ = [
+    "LANE",
+    "OUT",
+    "RECORD",
+    "SLIDE",
+    "SMOOTH",
+    "Steps",
+    "lane_from",
+    "operands_of",
+    "recorded",
+    "results_of",
+    "state_from",
+]
 
 SLOTS = 8192  # lanes: their steps fill the second-level caches of two cores
 PACE = 2  # steps between two looks at who rests: a look costs a third of a step
@@ -174,7 +186,9 @@ def _queue(lane: Lane, mark: Mark | None, way: Way, log: Log | None, wanted: Nam
             after, length, code = _step(lane, mark, at, way, index >= 0)
             if log is not None:
                 here = jnp.where(at.state.resting, size, which), at.taken
-                log = Log(*(a.at[here].set(b.astype(a.dtype), mode="drop") for a, b in zip(log, (length, code), strict=True)))
+                log = Log(
+                    *(a.at[here].set(b.astype(a.dtype), mode="drop") for a, b in zip(log, (length, code), strict=True))
+                )
             return after, log
 
         at, log = lax.fori_loop(0, PACE, one, (at, log))

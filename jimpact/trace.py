@@ -62,9 +62,7 @@ def trace(
     p = _spaced(events, int(samples))
     steps = recorded(solution.lane, case.options.rule, level)
     sample = lambda solution, steps, q: _at(solution, steps, q, level.order)  # noqa: E731
-    ix, iy, work = jax.vmap(
-        lambda q: sample(solution, steps, q), in_axes=-1, out_axes=-1
-    )(p)
+    ix, iy, work = jax.vmap(lambda q: sample(solution, steps, q), in_axes=-1, out_axes=-1)(p)
 
     lane = jax.tree.map(lambda a: a[..., None], solution.lane)
     x, y, v = velocity_at(lane, ix, iy, p)

@@ -16,9 +16,9 @@ PACKAGE = "jimpact"
 LONGEST = 400
 
 RANKS = (
-    "types numerics state",
+    "types numerics program state",
     "contact inertia",
-    "rays series restitution hodograph rounds closure cone",
+    "rays series restitution hodograph steering mark rounds replay closure finish cone",
     "laws",
     "impact",
     "bodies planar trace diagnostics sequence mechanism",

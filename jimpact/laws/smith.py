@@ -28,6 +28,7 @@ from jax import lax
 from jax.lax import stop_gradient
 
 from jimpact.cone import opposing
+from jimpact.laws.iterated import iterated
 from jimpact.laws.record import Answer, Given, Law, Options, answer
 from jimpact.numerics import anywhere, divide, norm, own_kernel, pair, unpair
 from jimpact.rays import Plane, normal_rate, solve_b
@@ -203,7 +204,7 @@ def _average(x: Scalar, y: Scalar, ix: Scalar, iy: Scalar) -> tuple[Scalar, Scal
 
 LAW = Law(
     name="smith",
-    function=impulse,
+    function=iterated("smith", impulse),
     reference="Smith 1991; Chatterjee & Ruina 1998, (8)",
     parameters=("friction", "restitution"),
     may_gain_energy=False,

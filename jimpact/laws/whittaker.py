@@ -11,6 +11,7 @@ friction opposes the direction closest to that of the slip after a frictionless 
 """
 
 from jimpact.cone import opposing
+from jimpact.laws.iterated import iterated
 from jimpact.laws.record import Answer, Given, Law, Options, answer
 
 __all__ = ["LAW"]
@@ -24,7 +25,7 @@ def impulse(given: Given, options: Options) -> Answer:
 
 LAW = Law(
     name="whittaker",
-    function=impulse,
+    function=iterated("whittaker", impulse),
     reference="Whittaker 1904; Kane & Levinson 1985; Chatterjee & Ruina 1998, section 4.2.2",
     parameters=("friction", "restitution"),
     may_gain_energy=True,
