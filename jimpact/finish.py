@@ -30,7 +30,9 @@ def finish(lane: Lane, last: Slide, static: Scalar, rule: StopRule, trusted: flo
     return End(**{name: found[name] for name in End._fields if name != "books"}, books=books)
 
 
-def _finished(rule_and_trusted: tuple[StopRule, float], wanted: Names, go: Flag, *operands: Array) -> dict[str, Array]:
+def _finished(
+    rule_and_trusted: tuple[StopRule, float], wanted: Names, go: Flag | None, *operands: Array
+) -> dict[str, Array]:
     rule, trusted = rule_and_trusted
     lane, static = lane_from(operands), operands[LANE]
     # What is left out is not asked for.
@@ -58,7 +60,7 @@ def _kind(static: Any, name: str, operands: Sequence[Any]) -> tuple[tuple[int, .
 
 
 # The other operands are needed for everything. The first end is known by the number of compressions.
-SEPARATE = {name: (name,) for name in ("friction_work", "first_end", "last_start", "last_end")}
+SEPARATE: dict[str, Names] = {name: (name,) for name in ("friction_work", "first_end", "last_start", "last_end")}
 SEPARATE |= {"compressions": ("compressions", "first_end")}
 OPTIONAL = {LANE + 1 + STATE.index(name): results for name, results in SEPARATE.items()}
 FINISH = elementwise("finish", _finished, FIELDS, _kind, OPTIONAL)

@@ -186,13 +186,16 @@ def _anywhere_vmap(axis_size: int, in_batched: list[bool], flag: Flag) -> tuple[
     return anywhere(flag), False
 
 
-def own_kernel(go: Flag, function: Callable[..., T], *arguments: Any) -> T:
+def own_kernel(go: Flag | None, function: Callable[..., T], *arguments: Any) -> T:
     """function(*arguments), compiled as a computation of its own.
 
     `go` is a scalar that is always true, but that the compiler cannot know to be. XLA fuses long
     elementwise chains by computing them again for each consumer; a conditional is a border that it
-    does not fuse across, so what comes out is computed once. Without it a step costs 20x more on CPU.
+    does not fuse across, so what comes out is computed once. Without it a step costs 20x more on CPU. None for `go`
+    leaves it to XLA.
     """
+    if go is None:
+        return function(*arguments)
     shapes = jax.eval_shape(function, *arguments)
 
     def zeros(*arguments: Any) -> T:
@@ -203,8 +206,11 @@ def own_kernel(go: Flag, function: Callable[..., T], *arguments: Any) -> T:
     return lax.cond(go, jax.checkpoint(function), zeros, *arguments)
 
 
-def own_kernels(go: Flag, function: Callable[..., list[Scalar]], *arguments: Any) -> list[Scalar]:
+def own_kernels(go: Flag | None, function: Callable[..., list[Scalar]], *arguments: Any) -> list[Scalar]:
     """The same for a function of several results: two of them are one `pair`."""
+
+    if go is None:
+        return function(*arguments)
 
     def paired(*arguments: Any) -> list[Any]:
         a = function(*arguments)

@@ -6,7 +6,7 @@ any communication, and its derivative is given by other programs instead of by d
 that are not used are not computed.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -31,7 +31,7 @@ BLOCK = 8192  # lanes: enough for all cores, few enough for their caches
 Names = tuple[str, ...]
 Indices = tuple[int, ...]
 Function = Callable[..., dict[str, Array]]
-Optional = dict[int, Names]
+Optional = Mapping[int, Names]
 Kind = Callable[[Any, str, Sequence[Any]], tuple[tuple[int, ...], Any]]
 
 
@@ -168,11 +168,14 @@ def elementwise(
     """A program of function(static, wanted, go, *operands), which treats every lane alike and can be differentiated.
 
     It goes through a large batch in blocks, so that what is between operands and results stays in the cache. `go` is
-    as `own_kernel` wants it. Its derivatives are programs of the same kind.
+    as `own_kernel` wants it. Its derivatives are programs of the same kind, without kernels of their own: they have
+    too many results.
     """
     value = Program(name, _by_blocks(function), results, kind, optional)
 
-    def moving(static: Any, wanted: Names, go: Flag, operands: Sequence[Array], which: Indices) -> Callable[..., Any]:
+    def moving(
+        static: Any, wanted: Names, go: Flag | None, operands: Sequence[Array], which: Indices
+    ) -> Callable[..., Any]:
         def of(*some: Array) -> tuple[Array, ...]:
             given = list(operands)
             for i, a in zip(which, some, strict=True):
@@ -186,14 +189,14 @@ def elementwise(
         inner, which = static
         given, tangents = operands[: -len(which)], operands[-len(which) :]
         there = {i: t for i, t in zip(which, tangents, strict=True) if given[i] is not None}
-        f = moving(inner, wanted, go, given, tuple(there))
+        f = moving(inner, wanted, None, given, tuple(there))
         moved = jax.jvp(f, tuple(given[i] for i in there), tuple(there.values()))[1]
         return dict(zip(wanted, moved, strict=True))
 
     def pulled(static: Any, wanted: Names, go: Flag, *operands: Array) -> dict[str, Array]:
         inner, which, names = static
         given, cotangents = operands[: -len(names)], operands[-len(names) :]
-        f = moving(inner, names, go, given, which)
+        f = moving(inner, names, None, given, which)
         bars = jax.vjp(f, *(given[i] for i in which))[1](cotangents)
         return {str(i): bar for i, bar in zip(which, bars, strict=True)}
 

@@ -169,7 +169,7 @@ def _queue(lane: Lane, mark: Mark | None, way: Way, log: Log | None, wanted: Nam
     fixed = jnp.stack([*operands_of(lane), *(mark or ())], -1)
 
     def take(which: Whole) -> tuple[Lane, Mark | None]:
-        row = jnp.moveaxis(fixed.at[which].get(mode="clip"), -1, 0)
+        row = list(jnp.moveaxis(fixed.at[which].get(mode="clip"), -1, 0))
         return lane_from(row), Mark(*row[LANE:]) if mark else None
 
     def put(rows: Array, which: Whole, at: Travel) -> Array:
@@ -230,8 +230,8 @@ def state_from(results: dict[str, Array]) -> Slide:
     """The way back from `results_of`."""
     flag = lambda bit: results["flags"] & bit > 0  # noqa: E731
     books = Books(flag(COMPRESSING), *(results[name] for name in Books._fields[1:]))
-    smooth = (results[name] for name in SMOOTH[:3])
-    return Slide(*smooth, books, flag(RESTING), flag(STRAIGHT))
+    ix, iy, work = (results[name] for name in SMOOTH[:3])
+    return Slide(ix, iy, work, books, flag(RESTING), flag(STRAIGHT))
 
 
 def _kind(static: tuple[StopRule, Accuracy], name: str, operands: Sequence[Any]) -> tuple[tuple[int, ...], Any]:

@@ -29,17 +29,17 @@ from jimpact.rays import Plane
 from jimpact.types import Scalar
 
 __all__ = [
+    "Integrals",
     "Rates",
     "Series",
-    "Way",
     "expand",
     "impulse_at",
+    "integrate",
     "next_term",
     "normal_series",
     "rates_of",
     "speed_series",
     "turned_to",
-    "way",
     "work_done",
     "work_series",
 ]
@@ -73,7 +73,7 @@ class Rates(NamedTuple):
     f: Scalar
 
 
-class Way(NamedTuple):
+class Integrals(NamedTuple):
     """Integrals over the clock: of X, U and Y (Q, H and T), and of Q and T times the length of slip."""
 
     q: Scalar
@@ -88,7 +88,8 @@ def expand(plane: Plane, x: Scalar, y: Scalar, unit: Scalar, order: int) -> Seri
     r = jnp.sqrt(x * x + y * y)
     sx, sy = x / r, y / r
     turned = turned_to(plane, sx, sy)
-    return Series(*_flow(rates_of(turned, unit), order), sx, sy, r, unit, r * unit, turned)
+    X, U, Y, Q, H, T = _flow(rates_of(turned, unit), order)
+    return Series(X, U, Y, Q, H, T, sx, sy, r, unit, r * unit, turned)
 
 
 def rates_of(turned: Plane, unit: Scalar) -> Rates:
@@ -97,12 +98,12 @@ def rates_of(turned: Plane, unit: Scalar) -> Rates:
     return Rates(g, h, ds * unit, dt * unit, mu * bst * unit, mu * btt * unit)
 
 
-def way(rates: Rates, t: Scalar, order: int) -> Way:
-    """How far slip goes in the time t of the clock."""
+def integrate(rates: Rates, t: Scalar, order: int) -> Integrals:
+    """The integrals up to the time t of the clock."""
     X, U, _, Q, H, T = _flow(rates, order)
     R, one = [x + u for x, u in zip(X, U, strict=True)], jnp.ones_like(t)
     work = lambda C: horner(work_series(C, R, one, order + 1), t)  # noqa: E731
-    return Way(horner(Q, t), horner(H, t), horner(T, t), work(Q), work(T))
+    return Integrals(horner(Q, t), horner(H, t), horner(T, t), work(Q), work(T))
 
 
 def _flow(rates: Rates, order: int) -> tuple[list[Scalar], ...]:
@@ -185,7 +186,7 @@ def _excess(X: list[Scalar], U: list[Scalar], Y: list[Scalar], n: int) -> Scalar
     """U[n] from U (2 X + U) = Y^2, where X[0] = 1 and U[0] = U[1] = Y[0] = 0."""
     if n < 2:
         return jnp.zeros_like(X[0])
-    half = 0.5 * Y[n // 2] * Y[n // 2] if n % 2 == 0 else 0.0
+    half = 0.5 * Y[n // 2] * Y[n // 2]
     total = Y[1] * Y[n - 1] if n > 2 else half
     for j in range(2, (n + 1) // 2):
         total = total + Y[j] * Y[n - j]

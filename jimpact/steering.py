@@ -84,7 +84,13 @@ def step(
     def friction(lane: Lane, state: Slide, length: Scalar) -> Scalar:
         return move(lane, state, length, accuracy.order).friction_work
 
-    length, work = unpair(own_kernel(go, lambda *a: _measure(*a, rule, accuracy), lane, state, course))
+    def measure(lane: Lane, state: Slide, course: Course) -> Pair:
+        return _measure(lane, state, course, rule, accuracy)
+
+    def arrive(lane: Lane, after: Slide, memory: Scalar, waits: Flag) -> Whole:
+        return _arrive(lane, after, memory, waits, rule, accuracy)
+
+    length, work = unpair(own_kernel(go, measure, lane, state, course))
     waits, length = length < 0, jnp.abs(length)
     ahead = jnp.where(waits, 0, length)
     p = own_kernel(go, normal, lane, state, ahead)
@@ -92,7 +98,7 @@ def step(
     done = Step(p, ix, iy, work, own_kernel(go, friction, lane, state, ahead) if ledger else jnp.zeros_like(p))
     memory = course.memory * remembered(lane, state, ahead)
     after = settle(lane, state, done, None)
-    code = own_kernel(go, lambda *a: _arrive(*a, rule, accuracy), lane, after, memory, waits)
+    code = own_kernel(go, arrive, lane, after, memory, waits)
     course = Course(jnp.where(waits, length, jnp.inf), jnp.where(waits, course.waited + 1, 0), memory)
     return settle(lane, state, done, code), course, ahead, code
 
