@@ -34,7 +34,7 @@ T = TypeVar("T")
 ACCURACIES = {
     "float64": {
         "low": Accuracy(8, 48, 1e-5),
-        "standard": Accuracy(12, 64, 5e-8),
+        "standard": Accuracy(12, 64, 4e-8),
         "high": Accuracy(12, 128, 1e-12),
     },
     "float32": {

@@ -102,7 +102,8 @@ class Program:
 
     def _shapes(self, *operands: Any, static: Hashable, wanted: Names, without: Indices) -> list[Any]:
         kinds = (self.kind(static, name, _filled(operands, without)) for name in wanted)
-        return [jax.core.ShapedArray((*operands[0].shape, *tail), dtype) for tail, dtype in kinds]
+        shape, spread = operands[0].shape, _explicit(operands)
+        return [_place(jax.core.ShapedArray((*shape, *tail), dtype), spread) for tail, dtype in kinds]
 
     def _lowered(self, context: Any, *operands: Any, **parameters: Any) -> Any:
         """As a call on one device; on several, each runs it on its lanes."""
@@ -267,6 +268,22 @@ def _absent(tangent: Any) -> bool:
 
 def _zero(a: Array) -> Any:
     return ad.Zero(jax.typeof(a).to_tangent_aval())
+
+
+def _explicit(operands: Sequence[Any]) -> NamedSharding | None:
+    """How the batch is spread, where JAX keeps that in the type of an array (meshes with explicit axes)."""
+    for a in operands:
+        spread = getattr(a, "sharding", None)
+        if isinstance(spread, NamedSharding) and any(spread.spec[: operands[0].ndim]):
+            return NamedSharding(spread.mesh, PartitionSpec(*spread.spec[: operands[0].ndim]))
+    return None
+
+
+def _place(result: Any, spread: NamedSharding | None) -> Any:
+    if spread is None:
+        return result
+    whole = (None,) * (result.ndim - len(spread.spec))
+    return result.update(sharding=NamedSharding(spread.mesh, PartitionSpec(*spread.spec, *whole)))
 
 
 def _axes(rank: int, operands: Sequence[Any], results: Sequence[Any]) -> str:

@@ -224,7 +224,8 @@ def test_bad_lanes_harm_no_other():
     friction = jnp.array([[0.3] * 3, [0.3] * 3, [-1.0] * 3])
     contacts = resolve_contacts(W, batch, friction, 0.5, **QUICK)
     assert contacts.outcome.tolist() == [Outcome.OK, Outcome.INVALID, Outcome.INVALID]
-    np.testing.assert_array_equal(contacts.impulse[0], resolve_contacts(W, v, 0.3, 0.5, **QUICK).impulse)
+    alone = resolve_contacts(W, v, 0.3, 0.5, **QUICK).impulse
+    np.testing.assert_allclose(contacts.impulse[0], alone, rtol=1e-15)  # another shape, other rounding
     assert np.isnan(contacts.velocity[1:]).all()
 
 
