@@ -113,7 +113,11 @@ class Program:
 
     def _spread(self, *operands: Array, **parameters: Any) -> list[Array]:
         run = lambda *a: self.run(*a, **parameters)  # noqa: E731
-        rank = operands[0].ndim
+        rank, explicit = operands[0].ndim, _explicit([jax.typeof(a) for a in operands])
+        if explicit is not None:
+            split = explicit.spec
+            here = [jax.sharding.reshard(a, _place(jax.typeof(a), explicit).sharding) for a in operands]
+            return jax.shard_map(run, mesh=explicit.mesh, in_specs=split, out_specs=split, check_vma=False)(*here)
 
         def partition(mesh: Any, given: Any, wanted: Any) -> Any:
             spec = (tuple(given[0].sharding.spec) + (None,) * rank)[:rank]

@@ -14,7 +14,7 @@ from jimpact.impact import ACCURACIES, prepare
 from jimpact.laws.hodograph_law import follow
 from jimpact.numerics import anywhere
 
-LANES = 1000  # no multiple of the slots
+LANES = 500  # no multiple of the slots
 SLOTS = 96
 SAME = 1e-12  # the same steps, compiled in another shape
 SAME_SLOPE = 1e-8  # chaotic round-off of grazing lanes amplified
@@ -37,14 +37,13 @@ def steps_taken(given):
 
 
 def everything(given):
-    """Impact, and the derivatives of its impulse in both modes."""
+    """Impact, and the derivative of its impulse."""
     same = given.static == given.mu
 
     def all_of_it(x, static):
         impact = lambda x: cases.flat_impact(LAW)(x, static, same)  # noqa: E731
         value, pull, whole = jax.vjp(lambda x: (impact(x).impulse, impact(x)), x, has_aux=True)
-        along = jax.jvp(lambda x: impact(x).impulse, (x,), (x,))[1]
-        return whole, pull(jnp.broadcast_to(WEIGHTS, value.shape))[0], along
+        return whole, pull(jnp.broadcast_to(WEIGHTS, value.shape))[0]
 
     return jax.tree.map(np.asarray, jax.jit(all_of_it)(cases.flat(given), given.static))
 
@@ -61,8 +60,8 @@ def small_slots(monkeypatch):
 
 
 def check(found, expected, given):
-    impact, back, along = found
-    wanted, wanted_back, wanted_along = expected
+    impact, back = found
+    wanted, wanted_back = expected
     off = ~(cases.relative_error(impact.impulse, wanted.impulse) <= SAME)
     cases.check(off, LAW, given, "impulse depends on the batch")
     cases.check(impact.outcome != wanted.outcome, LAW, given, "outcome depends on the batch")
@@ -70,7 +69,6 @@ def check(found, expected, given):
         close = 1e-7 if name == "line_start" else 1e-9  # slip hardly turns where it crosses the mark
         np.testing.assert_allclose(values, getattr(wanted.info, name), rtol=close, atol=1e-10, err_msg=name)
     np.testing.assert_allclose(back, wanted_back, rtol=SAME_SLOPE, atol=1e-10)
-    np.testing.assert_allclose(along, wanted_along, rtol=SAME_SLOPE, atol=1e-10)
 
 
 def test_lanes_take_different_numbers_of_steps():

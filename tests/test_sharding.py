@@ -16,7 +16,7 @@ CHILD = Path(__file__).with_name("sharded.py")
 ALL = ("forward", "jvp", "gradient", "numbers", "grid", "shard_map", "set_mesh", "explicit", "collide")
 SOME = ("forward", "gradient", "shard_map", "explicit")
 # The laws that follow the slip differ in the stop rule only, and the algebraic ones in whether they iterate.
-CHECKS = {"chatterjee_ruina": ALL, "stronge": ALL, "smith": SOME, "poisson": SOME[:2], "newton": SOME[:2]}
+CHECKS = {"chatterjee_ruina": ALL, "stronge": ALL, "smith": SOME}
 FAST = ("chatterjee_ruina",)
 PAIRS = [
     pytest.param(law, check, marks=() if law in FAST else pytest.mark.slow, id=f"{law}-{check}")
