@@ -8,6 +8,7 @@ block goes forward first and keeps where each step began.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -31,6 +32,7 @@ FIXED = (*Plane._fields, *Lane._fields[1:])  # operands of a lane, by name
 Names = tuple[str, ...]
 Static = tuple[StopRule, Accuracy]
 Integrate = Callable[[Rates, Scalar], Integrals]
+Travel = Callable[..., Step]  # of place, unit, length, a step that is known, and `go`
 Smooth = tuple[Scalar, ...]  # what has a derivative, in the order of SMOOTH
 
 
@@ -79,74 +81,95 @@ def _moved(place: Place, unit: Scalar, length: Scalar, integrals: Integrate) -> 
     return Step(p, ix, iy, work, 0.5 * (ix * (x + x1) + iy * (y + y1) + p * (v + v1)) - work)
 
 
-def _forward(order: int, go: Flag) -> Callable[[Place, Scalar, Scalar], Step]:
+def _plain(order: int) -> Travel:
+    """`_moved`, for JAX to differentiate."""
+
+    def travel(place: Place, unit: Scalar, length: Scalar, known: Step, go: Flag) -> Step:
+        return _moved(place, unit, length, lambda rates, t: integrate(rates, t, order))
+
+    return travel
+
+
+def _forward(order: int) -> Travel:
     """`_moved`, and its derivative in forward mode: each computed once."""
     whole = lambda rates, t: integrate(rates, t, order)  # noqa: E731
 
     @jax.custom_jvp
-    def integrals(rates: Rates, t: Scalar) -> Integrals:
+    def integrals(rates: Rates, t: Scalar, go: Flag) -> Integrals:
         return Integrals(*own_kernels(go, lambda *a: list(whole(*a)), rates, t))
 
     @integrals.defjvp
     def change(primals: Any, tangents: Any) -> Any:
+        rates, t, go = primals
         inner = lambda rates, t, moved: list(jax.jvp(lambda r: whole(r, t), (rates,), (moved,))[1])  # noqa: E731
-        return integrals(*primals), Integrals(*own_kernels(go, inner, *primals, tangents[0]))
+        return integrals(*primals), Integrals(*own_kernels(go, inner, rates, t, tangents[0]))
+
+    def plain(place: Place, unit: Scalar, length: Scalar, go: Flag) -> Step:
+        return _moved(place, unit, length, lambda rates, t: integrals(rates, t, go))
 
     @jax.custom_jvp
-    def step(place: Place, unit: Scalar, length: Scalar) -> Step:
-        return Step(
-            *own_kernels(go, lambda place, unit, t: list(_moved(place, unit, t, integrals)), place, unit, length)
-        )
+    def travel(place: Place, unit: Scalar, length: Scalar, known: Step, go: Flag) -> Step:
+        inner = lambda place, unit, length, go: list(plain(place, unit, length, go))  # noqa: E731
+        return Step(*own_kernels(go, inner, place, unit, length, go))
 
-    @step.defjvp
-    def step_change(primals: Any, tangents: Any) -> Any:
-        def inner(place: Place, unit: Scalar, length: Scalar, moved: Place) -> list[Scalar]:
-            value, change = jax.jvp(lambda place: _moved(place, unit, length, integrals), (place,), (moved,))
+    @travel.defjvp
+    def travel_change(primals: Any, tangents: Any) -> Any:
+        place, unit, length, _, go = primals
+
+        def inner(place: Place, unit: Scalar, length: Scalar, go: Flag, moved: Place) -> list[Scalar]:
+            value, change = jax.jvp(lambda place: plain(place, unit, length, go), (place,), (moved,))
             return [*value, *change]
 
-        both = own_kernels(go, inner, *primals, tangents[0])
+        both = own_kernels(go, inner, place, unit, length, go, tangents[0])
         return Step(*both[: len(both) // 2]), Step(*both[len(both) // 2 :])
 
-    return step
+    return travel
 
 
-def _reverse(known: Step, order: int, go: Flag) -> Callable[[Place, Scalar, Scalar], Step]:
+def _reverse(order: int) -> Travel:
     """The step `known` as `_moved` gave it, and its derivative in reverse mode, computed once."""
     whole = lambda rates, t: integrate(rates, t, order)  # noqa: E731
 
     @jax.custom_vjp
-    def integrals(rates: Rates, t: Scalar) -> Integrals:
+    def integrals(rates: Rates, t: Scalar, go: Flag) -> Integrals:
         return Integrals(*own_kernels(go, lambda *a: list(whole(*a)), rates, t))
 
-    def pull(given: tuple[Rates, Scalar], bars: Integrals) -> tuple[Rates, Scalar]:
+    def pull(given: tuple[Rates, Scalar, Flag], bars: Integrals) -> tuple[Rates, None, None]:
+        rates, t, go = given
         inner = lambda rates, t, bars: list(jax.vjp(lambda r: whole(r, t), rates)[1](bars)[0])  # noqa: E731
-        return Rates(*own_kernels(go, inner, *given, bars)), jnp.zeros_like(given[1])
+        return Rates(*own_kernels(go, inner, rates, t, bars)), None, None
 
     integrals.defvjp(lambda *a: (integrals(*a), a), pull)
 
     @jax.custom_vjp
-    def step(place: Place, unit: Scalar, length: Scalar) -> Step:
+    def travel(place: Place, unit: Scalar, length: Scalar, known: Step, go: Flag) -> Step:
         return known
 
-    def step_pull(given: tuple[Place, Scalar, Scalar], bars: Step) -> tuple[Place, Scalar, Scalar]:
-        def inner(place: Place, unit: Scalar, length: Scalar, bars: Step) -> list[Scalar]:
-            (bar,) = jax.vjp(lambda place: _moved(place, unit, length, integrals), place)[1](bars)
+    def travel_pull(given: Any, bars: Step) -> Any:
+        place, unit, length, go = given
+
+        def inner(place: Place, unit: Scalar, length: Scalar, go: Flag, bars: Step) -> list[Scalar]:
+            move = lambda place: _moved(place, unit, length, lambda rates, t: integrals(rates, t, go))  # noqa: E731
+            (bar,) = jax.vjp(move, place)[1](bars)
             return [*bar[:3], *bar.plane]
 
-        x, y, v, *plane = own_kernels(go, inner, *given, bars)
-        return Place(x, y, v, Plane(*plane)), jnp.zeros_like(x), jnp.zeros_like(x)
+        x, y, v, *plane = own_kernels(go, inner, place, unit, length, go, bars)
+        return Place(x, y, v, Plane(*plane)), None, None, None, None
 
-    step.defvjp(lambda *a: (known, a), step_pull)
-    return step
+    def remember(place: Place, unit: Scalar, length: Scalar, known: Step, go: Flag) -> Any:
+        return known, (place, unit, length, go)
+
+    travel.defvjp(remember, travel_pull)
+    return travel
 
 
-def _step(state: Slide, length: Scalar, code: Whole, travel: Callable[..., Step]) -> Callable[..., Any]:
+def _step(state: Slide, length: Scalar, code: Whole, known: Step, travel: Travel, go: Flag) -> Callable[..., Any]:
     """A step as a function of lane and of what has a derivative."""
 
     def function(lane: Lane, smooth: Smooth) -> tuple[Smooth, Slide]:
         before = _with(state, smooth)
         x, y, v = moving(lane, before)
-        done = travel(Place(x, y, v, lane.plane), clock_unit(lane, before, x, y), length)
+        done = travel(Place(x, y, v, lane.plane), clock_unit(lane, before, x, y), length, known, go)
         after = settle(lane, before, done, code)
         return _smooth(after), after
 
@@ -154,10 +177,12 @@ def _step(state: Slide, length: Scalar, code: Whole, travel: Callable[..., Step]
 
 
 def _tangent_block(static: Static, lane: Lane, log: Any, most: Whole, changes: Lane) -> Smooth:
+    travel = _forward(static[1].order)
+
     def body(carry: tuple[Whole, Slide, Smooth]) -> tuple[Whole, Slide, Smooth]:
         index, state, tangent = carry
         length, code = log(index)
-        one = _step(state, length, code, _forward(static[1].order, index >= 0))
+        one = _step(state, length, code, _between(state, state), travel, index >= 0)
         _, tangent, state = jax.jvp(one, (lane, _smooth(state)), (changes, tangent), has_aux=True)
         return index + 1, state, tangent
 
@@ -166,14 +191,15 @@ def _tangent_block(static: Static, lane: Lane, log: Any, most: Whole, changes: L
     return lax.while_loop(lambda carry: carry[0] < most, body, (jnp.int32(0), state, zeros))[2]
 
 
-def _cotangent_block(static: Static, lane: Lane, log: Any, most: Whole, cotangents: Smooth) -> list[Array]:
+def _cotangent_block(static: Static, lane: Lane, log: Any, most: Whole, cotangents: Smooth, plain: bool) -> list[Array]:
     order, limit = static[1].order, static[1].most
+    forward, reverse = (_plain(order),) * 2 if plain else (_forward(order), _reverse(order))
 
     def forth(carry: Any) -> Any:
         index, state, before = carry
         before = jax.tree.map(lambda a, b: lax.dynamic_update_index_in_dim(a, b, index, 0), before, state)
         length, code = log(index)
-        one = _step(state, length, code, _forward(order, index >= 0))
+        one = _step(state, length, code, _between(state, state), forward, index >= 0)
         return index + 1, one(lane, _smooth(state))[1], before
 
     def back(carry: Any) -> Any:
@@ -181,7 +207,7 @@ def _cotangent_block(static: Static, lane: Lane, log: Any, most: Whole, cotangen
         index = index - 1
         state = jax.tree.map(lambda a: lax.dynamic_index_in_dim(a, index, 0, keepdims=False), before)
         length, code = log(index)
-        one = _step(state, length, code, _reverse(_between(state, after), order, index >= 0))
+        one = _step(state, length, code, _between(state, after), reverse, index >= 0)
         _, pull, _ = jax.vjp(one, lane, _smooth(state), has_aux=True)
         more, cotangents = pull(cotangents)
         return index, jax.tree.map(jnp.add, bars, more), cotangents, state
@@ -252,13 +278,14 @@ def _tangent(static: Static, wanted: Names, *operands: Array) -> dict[str, Array
     return dict(zip(wanted, _blocks(block, operands, len(wanted)), strict=True))
 
 
-def _cotangent(static: tuple[Static, Names], wanted: Names, *operands: Array) -> dict[str, Array]:
+def _cotangent(static: tuple[Static, Names], wanted: Names, *operands: Array, plain: bool = False) -> dict[str, Array]:
     """Cotangents of the lane for those of some SMOOTH results."""
     steps, given = static
 
     def block(lane: Lane, log: Any, most: Whole, others: Sequence[Array]) -> list[Array]:
         known, zero = dict(zip(given, others, strict=True)), jnp.zeros_like(lane.v0)
-        bars = _cotangent_block(steps, lane, log, most, tuple(known.get(name, zero) for name in SMOOTH))
+        there = tuple(known.get(name, zero) for name in SMOOTH)
+        bars = _cotangent_block(steps, lane, log, most, there, plain)
         return [bars[FIXED.index(name)] for name in wanted]
 
     return dict(zip(wanted, _blocks(block, operands, len(wanted)), strict=True))
@@ -281,5 +308,6 @@ def _jvp(static: Static, wanted: Names, operands: Sequence[Array], tangents: Seq
 
 TANGENT = Program("tangent", _tangent, SMOOTH)
 COTANGENT = Program("cotangent", _cotangent, FIXED)
+COTANGENT.smooth = partial(_cotangent, plain=True)
 TANGENT.define_transpose(_transposed)
 SLIDE.define_jvp(_jvp)
