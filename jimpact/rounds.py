@@ -39,6 +39,7 @@ __all__ = [
 ]
 
 SLOTS = 8192  # lanes: their steps fill the second-level caches of two cores
+FEWEST = 1024  # slots: with fewer, starting a kernel costs as much as running it
 PACE = 2  # steps between two looks at who rests: a look costs a third of a step
 
 LANE = len(Plane._fields) + len(Lane._fields) - 1  # operands of a lane
@@ -120,10 +121,15 @@ def _solved(
 ) -> dict[str, Array]:
     lane, mark = lane_from(operands), Mark(*operands[LANE:]) if "line" in wanted else None
     size = lane.v0.shape[0]
-    crowded = isinstance(size, int) and size > SLOTS  # a symbolic size takes the other way
+    crowded = isinstance(size, int) and size > _slots(size)  # a symbolic size takes the other way
     way = Way(*static, "friction_work" in wanted, any(name in wanted for name in EVENTS))
     results, log = (_queue if crowded else _together)(lane, mark, way, log, wanted)
     return results | (log._asdict() if log else {})
+
+
+def _slots(size: int) -> int:
+    """Of a batch: an eighth, so that few are empty while the last lanes are on their way."""
+    return min(SLOTS, max(FEWEST, size // 8))
 
 
 def _set_out(lane: Lane, mark: Mark | None) -> Travel:
@@ -201,10 +207,11 @@ def _queue(lane: Lane, mark: Mark | None, way: Way, log: Log | None, wanted: Nam
         state = at.state._replace(resting=at.state.resting | (which == size))
         return which, next_, lane, mark, at._replace(state=state), rows, log
 
-    which = jnp.arange(SLOTS, dtype=jnp.int32)
+    slots = _slots(size)
+    which = jnp.arange(slots, dtype=jnp.int32)
     lane, mark = take(which)
     rows = jnp.zeros((size, len(wanted)), dtype)
-    carry = (which, jnp.int32(SLOTS), lane, mark, _set_out(lane, mark), rows, log)
+    carry = (which, jnp.int32(slots), lane, mark, _set_out(lane, mark), rows, log)
     carry = lax.while_loop(lambda carry: jnp.any(carry[0] < size), steps, carry)
     values = {name: carry[-2][:, i] for i, name in enumerate(wanted)}
     return values | {name: values[name].astype(jnp.int32) for name in WHOLE if name in wanted}, carry[-1]
