@@ -52,7 +52,6 @@ class Program:
         self, name: str, function: Function, results: Names, kind: Kind = floats, optional: Optional | None = None
     ) -> None:
         self.function, self.results, self.kind, self.optional = function, results, kind, optional or {}
-        self.smooth = function
         self.primitive = Primitive(f"jimpact_{name}")
         self.primitive.multiple_results = True
         self.run = jax.jit(self._run, static_argnames=("static", "wanted", "without"))
@@ -94,14 +93,11 @@ class Program:
 
         ad.primitive_transposes[self.primitive] = transpose
 
-    def _run(
-        self, *operands: Array, static: Hashable, wanted: Names, without: Indices, again: bool = False
-    ) -> list[Array]:
-        """The function on one axis of lanes; `again` in the form that JAX can differentiate."""
+    def _run(self, *operands: Array, static: Hashable, wanted: Names, without: Indices) -> list[Array]:
+        """The function on one axis of lanes."""
         shape = operands[0].shape
         flat = [a.reshape(-1, *a.shape[len(shape) :]) for a in operands]
-        function = self.smooth if again else self.function
-        results = function(static, wanted, *_filled(flat, without))
+        results = self.function(static, wanted, *_filled(flat, without))
         return [results[name].reshape(*shape, *results[name].shape[1:]) for name in wanted]
 
     def _shapes(self, *operands: Any, static: Hashable, wanted: Names, without: Indices) -> list[Any]:
@@ -148,7 +144,7 @@ class Program:
     def _differentiated(self, operands: Sequence[Array], tangents: Sequence[Any], **parameters: Any) -> Any:
         """Second derivatives: through the loops, in forward mode."""
         tangents = tuple(ad.instantiate_zeros(t) for t in tangents)
-        return jax.jvp(lambda *a: self._run(*a, **parameters, again=True), tuple(operands), tangents)
+        return jax.jvp(lambda *a: self._run(*a, **parameters), tuple(operands), tangents)
 
     def _reduced(self, used: list[bool], equation: Any) -> tuple[list[bool], Any]:
         """The same without the results that are not used, and without the operands that only they need."""

@@ -8,7 +8,6 @@ block goes forward first and keeps where each step began.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -79,15 +78,6 @@ def _moved(place: Place, unit: Scalar, length: Scalar, integrals: Integrate) -> 
     work = v * p + 0.5 * turned.w * p * p + push * scale * (turned.dx * done.qr + turned.dy * done.tr)
     x1, y1, v1 = moved(plane, x, y, v, ix, iy, p)
     return Step(p, ix, iy, work, 0.5 * (ix * (x + x1) + iy * (y + y1) + p * (v + v1)) - work)
-
-
-def _plain(order: int) -> Travel:
-    """`_moved`, for JAX to differentiate."""
-
-    def travel(place: Place, unit: Scalar, length: Scalar, known: Step, go: Flag) -> Step:
-        return _moved(place, unit, length, lambda rates, t: integrate(rates, t, order))
-
-    return travel
 
 
 def _forward(order: int) -> Travel:
@@ -191,9 +181,9 @@ def _tangent_block(static: Static, lane: Lane, log: Any, most: Whole, changes: L
     return lax.while_loop(lambda carry: carry[0] < most, body, (jnp.int32(0), state, zeros))[2]
 
 
-def _cotangent_block(static: Static, lane: Lane, log: Any, most: Whole, cotangents: Smooth, plain: bool) -> list[Array]:
+def _cotangent_block(static: Static, lane: Lane, log: Any, most: Whole, cotangents: Smooth) -> list[Array]:
     order, limit = static[1].order, static[1].most
-    forward, reverse = (_plain(order),) * 2 if plain else (_forward(order), _reverse(order))
+    forward, reverse = _forward(order), _reverse(order)
 
     def forth(carry: Any) -> Any:
         index, state, before = carry
@@ -278,14 +268,14 @@ def _tangent(static: Static, wanted: Names, *operands: Array) -> dict[str, Array
     return dict(zip(wanted, _blocks(block, operands, len(wanted)), strict=True))
 
 
-def _cotangent(static: tuple[Static, Names], wanted: Names, *operands: Array, plain: bool = False) -> dict[str, Array]:
+def _cotangent(static: tuple[Static, Names], wanted: Names, *operands: Array) -> dict[str, Array]:
     """Cotangents of the lane for those of some SMOOTH results."""
     steps, given = static
 
     def block(lane: Lane, log: Any, most: Whole, others: Sequence[Array]) -> list[Array]:
         known, zero = dict(zip(given, others, strict=True)), jnp.zeros_like(lane.v0)
         there = tuple(known.get(name, zero) for name in SMOOTH)
-        bars = _cotangent_block(steps, lane, log, most, there, plain)
+        bars = _cotangent_block(steps, lane, log, most, there)
         return [bars[FIXED.index(name)] for name in wanted]
 
     return dict(zip(wanted, _blocks(block, operands, len(wanted)), strict=True))
@@ -308,6 +298,5 @@ def _jvp(static: Static, wanted: Names, operands: Sequence[Array], tangents: Seq
 
 TANGENT = Program("tangent", _tangent, SMOOTH)
 COTANGENT = Program("cotangent", _cotangent, FIXED)
-COTANGENT.smooth = partial(_cotangent, plain=True)
 TANGENT.define_transpose(_transposed)
 SLIDE.define_jvp(_jvp)
