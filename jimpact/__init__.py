@@ -10,13 +10,17 @@ from typing import Any
 from jimpact.bodies import Collision, ManyCollision, collide, collide_bodies
 from jimpact.contact import Body, contact_frame, immovable
 from jimpact.diagnostics import MODES, event_sequence, permissible
+from jimpact.flight import Solid
 from jimpact.impact import solve
 from jimpact.inertia import inverse_inertia, inverse_inertia_contacts, inverse_inertia_generalized
 from jimpact.laws import LAWS
 from jimpact.mechanism import MechanismCollision, collide_mechanism
 from jimpact.planar import PlanarModes, planar_modes, solve_planar
 from jimpact.rays import invariant_directions
+from jimpact.rotation import Motion
 from jimpact.sequence import Contacts, resolve_contacts
+from jimpact.shapes import Ellipsoid, Hull, Planes, Sphere, box
+from jimpact.simulate import Ending, Run, energy, motion_at, simulate
 from jimpact.state import Impact, ImpactError, ImpactInfo, Outcome, require
 from jimpact.trace import trace
 
@@ -27,27 +31,39 @@ __all__ = [
     "Body",
     "Collision",
     "Contacts",
+    "Ellipsoid",
+    "Ending",
+    "Hull",
     "Impact",
     "ImpactError",
     "ImpactInfo",
     "ManyCollision",
     "MechanismCollision",
+    "Motion",
     "Outcome",
     "PlanarModes",
+    "Planes",
+    "Run",
+    "Solid",
+    "Sphere",
+    "box",
     "collide",
     "collide_bodies",
     "collide_mechanism",
     "contact_frame",
+    "energy",
     "event_sequence",
     "immovable",
     "invariant_directions",
     "inverse_inertia",
     "inverse_inertia_contacts",
     "inverse_inertia_generalized",
+    "motion_at",
     "permissible",
     "planar_modes",
     "require",
     "resolve_contacts",
+    "simulate",
     "solve",
     "solve_planar",
     "trace",

@@ -27,10 +27,11 @@ __all__ += [
     "check_batch",
     "checked_bodies",
     "checked_contact",
+    "definite_inverse",
     "floating",
     "symmetric_part",
     "transform",
-]  # shared with `inertia`
+]  # shared with other rooms
 
 
 class Body(NamedTuple):
@@ -122,7 +123,7 @@ def mobility(body: Body) -> tuple[Scalar, Matrix3]:
     m, held = body.mass, jnp.all(jnp.isposinf(jnp.diagonal(body.inertia, axis1=-2, axis2=-1)), -1)[..., None, None]
     light = (m > 0) & (m < jnp.inf)
     inverse_mass = jnp.where(light, 1 / jnp.where(light, m, 1), jnp.where(m == jnp.inf, 0, jnp.nan))
-    inverse, definite = _inverse(jnp.where(held, jnp.eye(3, dtype=body.inertia.dtype), body.inertia))
+    inverse, definite = definite_inverse(jnp.where(held, jnp.eye(3, dtype=body.inertia.dtype), body.inertia))
     return inverse_mass, jnp.where(held, 0, jnp.where(definite[..., None, None], inverse, jnp.nan))
 
 
@@ -215,7 +216,7 @@ def _pushed(body: Body, point: Vector3, impulse: Vector3) -> Body:
     return body._replace(velocity=velocity, angular_velocity=body.angular_velocity + turn)
 
 
-def _inverse(inertia: Matrix3) -> tuple[Matrix3, Flag]:
+def definite_inverse(inertia: Matrix3) -> tuple[Matrix3, Flag]:
     """Adjugate over determinant, and where the matrix is symmetric positive definite; elsewhere harmless."""
     sym, symmetric = symmetric_part(inertia)
     # The result does not depend on the scale; it keeps the determinant of a millimetre bead within float32.

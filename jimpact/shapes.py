@@ -1,0 +1,168 @@
+"""Convex bodies, and how far they are from a plane.
+
+A shape is a pytree of arrays in body axes, from the centre of mass; leading axes broadcast. Of every shape `gaps`
+gives, for each plane and each point of it that might touch, the distance g with its first and second derivative by
+time and a bound K of the third, so that a time of impact can be approached without ever being passed:
+g(t) >= g + g' t + g'' t^2 / 2 - K t^3 / 6.
+
+The bounds come from |s|, the greatest spin that the energy allows, and from the triangle inequality of principal
+moments, by which |s'| <= |s|^2 / sqrt 3 and |s''| <= |s|^3 for every body there can be.
+"""
+
+from itertools import product
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Float
+
+from jimpact.contact import transform
+from jimpact.rotation import Motion
+from jimpact.types import Array, ArrayLike, Matrix3, Scalar, Vector3
+
+__all__ = [
+    "Ellipsoid",
+    "Gaps",
+    "Hull",
+    "Planes",
+    "Shape",
+    "Sphere",
+    "Turning",
+    "box",
+    "gaps",
+    "reach",
+    "touching_point",
+]
+
+# Third derivative of a vector that is fixed in the body, or in the world and seen from the body, at most
+# |s''| + 3 |s| |s'| + |s|^3, in units of its length and |s|^3.
+JERK = 1 + 3 / 3**0.5 + 1
+
+
+class Sphere(NamedTuple):
+    """A ball about its centre of mass. Its inertia is the same about every axis: a solid ball, or a shell."""
+
+    radius: Scalar
+
+
+class Ellipsoid(NamedTuple):
+    """An ellipsoid about its centre of mass, semi-axes along the axes of the body."""
+
+    semi_axes: Vector3
+
+
+class Hull(NamedTuple):
+    """The convex hull of points, which is rounded by a radius: a box, a polyhedron, a capsule, a coin by its rim."""
+
+    points: Float[Array, "... k 3"]
+    radius: Scalar = 0.0  # type: ignore[assignment]
+
+
+Shape = Sphere | Ellipsoid | Hull
+
+
+class Planes(NamedTuple):
+    """Immovable planes normal . x = offset, free on the side of the normal, and what they are made of."""
+
+    normal: Float[Array, "... p 3"]
+    offset: Float[Array, "... p"]  # m
+    friction: Float[Array, "... p"]
+    restitution: Float[Array, "... p"]
+
+
+def box(size: Float[ArrayLike, "... 3"], radius: Float[ArrayLike, "..."] = 0.0) -> Hull:
+    """A box with edges of these lengths; with a radius its corners and edges are round, within the same size."""
+    half = 0.5 * jnp.asarray(size) - jnp.asarray(radius)[..., None]
+    signs = jnp.asarray(list(product((-1, 1), repeat=3)), half.dtype)
+    return Hull(signs * half[..., None, :], jnp.asarray(radius, half.dtype))
+
+
+class Turning(NamedTuple):
+    """Orientation and how it changes, world axes."""
+
+    axes: Matrix3  # body axes to world axes
+    spin: Vector3
+    spin_rate: Vector3
+    fastest: Scalar  # no spin is greater while the body flies
+
+
+class Gaps(NamedTuple):
+    """Distance of each point from each plane: shapes (..., points, planes)."""
+
+    value: Array
+    rate: Array
+    second: Array
+    third: Array  # bound of the third derivative
+
+
+def reach(shape: Shape) -> Scalar:
+    """Radius of the ball about the centre of mass that holds the shape."""
+    if isinstance(shape, Sphere):
+        return shape.radius
+    if isinstance(shape, Ellipsoid):
+        return jnp.max(shape.semi_axes, -1)
+    return jnp.max(jnp.sqrt(jnp.sum(shape.points**2, -1)), -1) + shape.radius
+
+
+def gaps(shape: Shape, turning: Turning, planes: Planes, motion: Motion, gravity: Vector3) -> Gaps:
+    """Gaps to planes of unit normals."""
+    normal = planes.normal
+    along = lambda vector: jnp.sum(normal * vector[..., None, :], -1)[..., None, :]  # noqa: E731
+    distance = along(motion.position) - planes.offset[..., None, :]
+    centre = Gaps(distance, along(motion.velocity), along(gravity), jnp.zeros_like(distance))
+    if isinstance(shape, Sphere):
+        return centre._replace(value=distance - shape.radius[..., None, None])
+    part = _ellipsoid(shape, turning, normal) if isinstance(shape, Ellipsoid) else _points(shape, turning, normal)
+    return Gaps(*(a + b for a, b in zip(centre, part, strict=True)))
+
+
+def touching_point(shape: Shape, axes: Matrix3, normal: Vector3, which: Array) -> Vector3:
+    """From the centre of mass to the point that touches a plane of this normal, world axes.
+
+    `which` is the number of the point in `gaps`; its material point, where the shape has corners.
+    """
+    if isinstance(shape, Sphere):
+        return -shape.radius[..., None] * normal
+    if isinstance(shape, Ellipsoid):
+        scaled = shape.semi_axes * _turned_back(axes, normal)
+        length = jnp.sqrt(jnp.sum(scaled * scaled, -1, keepdims=True))
+        return -transform(axes, shape.semi_axes * scaled / length)
+    index = jnp.broadcast_to(which[..., None, None], (*which.shape, 1, 3))
+    points = jnp.broadcast_to(shape.points, (*which.shape, *shape.points.shape[-2:]))
+    corner = jnp.take_along_axis(points, index, -2)[..., 0, :]
+    return transform(axes, corner) - shape.radius[..., None] * normal
+
+
+def _points(shape: Hull, turning: Turning, normal: Array) -> Gaps:
+    arm = transform(turning.axes[..., None, :, :], shape.points)
+    spin, spin_rate = turning.spin[..., None, :], turning.spin_rate[..., None, :]
+    moving = jnp.cross(spin, arm)
+    second = jnp.cross(spin_rate, arm) + jnp.cross(spin, moving)
+    along = lambda vectors: jnp.sum(vectors[..., :, None, :] * normal[..., None, :, :], -1)  # noqa: E731
+    length = jnp.sqrt(jnp.sum(shape.points**2, -1))[..., None]
+    third = JERK * length * turning.fastest[..., None, None] ** 3
+    return Gaps(along(arm) - shape.radius[..., None, None], along(moving), along(second), third)
+
+
+def _ellipsoid(shape: Ellipsoid, turning: Turning, normal: Array) -> Gaps:
+    """The gap is less by h = |A u|, u the normal in body axes, A the semi-axes."""
+    back = lambda vectors: shape.semi_axes[..., None, :] * _turned_back(turning.axes[..., None, :, :], vectors)  # noqa: E731
+    spin, spin_rate = turning.spin[..., None, :], turning.spin_rate[..., None, :]
+    # In the axes of the body the normal turns backwards.
+    first = -jnp.cross(spin, normal)
+    u, du = back(normal), back(first)
+    ddu = back(-jnp.cross(spin_rate, normal) - jnp.cross(spin, first))
+    dot = lambda a, b: jnp.sum(a * b, -1)  # noqa: E731
+    h = jnp.sqrt(dot(u, u))
+    rate = dot(u, du) / h
+    second = (dot(du, du) + dot(u, ddu) - rate * rate) / h
+    large, small = jnp.max(shape.semi_axes, -1), jnp.min(shape.semi_axes, -1)
+    ratio = large / small
+    # h''' = (3 du.ddu + u.dddu - 3 h' h'') / h, with |du| <= a s, |ddu| <= a s^2 (1 + 1/sqrt 3), |h'| <= a s.
+    ddu_bound = 1 + 1 / 3**0.5
+    bound = large * turning.fastest**3 * (JERK + ratio * (3 * ddu_bound + 3 * (ratio + ddu_bound)))
+    row = lambda a: a[..., None, :]  # noqa: E731
+    return Gaps(row(-h), row(-rate), row(-second), bound[..., None, None] + 0 * row(h))
+
+
+def _turned_back(axes: Matrix3, vectors: Vector3) -> Vector3:
+    return jnp.sum(axes * vectors[..., :, None], -2)
