@@ -46,6 +46,16 @@ def _gauss(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 A, B = _gauss(NODES)
 
+# Directions of a derivative: the six entries of a symmetric inertia, then the three of the spin.
+ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+DIRECTIONS = (
+    np.stack(
+        [[[float({i, j} == {k, l} and (k == l) == (i == j)) for l in range(3)] for k in range(3)] for i, j in ENTRIES]
+        + [np.zeros((3, 3))] * 3
+    ),
+    np.concatenate([np.zeros((6, 3)), np.eye(3)]),
+)
+
 Turn = tuple[Array, Vector3]
 
 
@@ -106,26 +116,19 @@ def free_rotation(inertia: Matrix3, spin: Vector3, time: Scalar) -> Turn:
 def _free_rotation_jvp(primals: tuple, tangents: tuple) -> tuple[Turn, Turn]:
     """The Jacobian goes along with the steps; what is left is linear, and so has a transpose."""
     inertia, spin, time = primals
-    i, j = (jnp.asarray(axis) for axis in zip(*((i, j) for i in range(3) for j in range(i, 3)), strict=True))
-    basis = jnp.zeros((6, 3, 3), spin.dtype).at[jnp.arange(6), i, j].set(1).at[jnp.arange(6), j, i].set(1)
 
     def along(direction: tuple[Array, Array]) -> tuple[Turn, Turn]:
         directions = jax.tree.map(lambda d, a: jnp.broadcast_to(d, a.shape), direction, (inertia, spin))
         return jax.jvp(lambda inertia, spin: _turned(inertia, spin, time), (inertia, spin), directions)
 
-    zeros = jnp.zeros
-    directions = (
-        jnp.concatenate([basis, zeros((3, 3, 3), spin.dtype)]),
-        jnp.concatenate([zeros((6, 3), spin.dtype), jnp.eye(3, dtype=spin.dtype)]),
-    )
+    directions = tuple(jnp.asarray(a, spin.dtype) for a in DIRECTIONS)
     values, columns = jax.vmap(along, out_axes=(None, 0))(directions)
     change, turn, later = tangents
-    sums = 0.5 * (change + jnp.swapaxes(change, -1, -2))
-    amounts = [sums[..., a, b] for a, b in zip(i.tolist(), j.tolist(), strict=True)] + [turn[..., k] for k in range(3)]
-    rates = _rates(inertia, *values)
+    change = 0.5 * (change + jnp.swapaxes(change, -1, -2))
+    amounts = [change[..., i, j] for i, j in ENTRIES] + [turn[..., i] for i in range(3)]
     outs = tuple(
         sum((amount[..., None] * column[k] for k, amount in enumerate(amounts)), later[..., None] * rate)
-        for column, rate in zip(columns, rates, strict=True)
+        for column, rate in zip(columns, _rates(inertia, *values), strict=True)
     )
     return values, outs
 
