@@ -13,22 +13,21 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Float
 
 import jimpact
-from jimpact.state import Impact
+from jimpact.state import Impact, ImpactInfo
 from jimpact.types import Array
 
 try:
     import torch
-    from jaxtyping import Float
-    from torch.autograd.function import once_differentiable
 except ImportError as error:
     raise ImportError("jimpact.interop.torch needs PyTorch; install jimpact[torch]") from error
 
 __all__ = ["solve"]
 
 Options = tuple[tuple[str, Hashable], ...]
-Number = float | torch.Tensor
+STRUCTURE = jax.tree.structure(Impact(0, 0, 0, ImpactInfo(*range(len(ImpactInfo._fields)))))  # type: ignore[arg-type]
 
 
 def solve(
@@ -63,7 +62,7 @@ def solve(
             raise TypeError(f"{name}={value!r}; pass {name} as to jimpact.solve")
     static = tuple(sorted(options.items()))
     leaves = _Solve.apply(tuple(given), static, *_tensors(given))
-    return jax.tree.unflatten(jax.tree.structure(Impact(0, 0, 0, jimpact.ImpactInfo(*range(12)))), leaves)  # type: ignore[arg-type]
+    return jax.tree.unflatten(STRUCTURE, leaves)
 
 
 class _Solve(torch.autograd.Function):
@@ -84,12 +83,26 @@ class _Solve(torch.autograd.Function):
         return result
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, *weights: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        _ = ctx.saved_tensors  # raises if they were overwritten, or freed by an earlier call
-        floats = [_array(weight) for weight in weights if weight.is_floating_point()]
-        found = iter(jax.block_until_ready(_backward(ctx.pull, floats)))
-        return tuple(torch.from_dlpack(next(found)) if needed else None for needed in ctx.needs_input_grad)
+        # Reading them raises if they were overwritten, or freed by an earlier call.
+        found = iter(_Gradient.apply(ctx.pull, len(ctx.saved_tensors), *ctx.saved_tensors, *weights))
+        return tuple(next(found) if needed else None for needed in ctx.needs_input_grad)
+
+
+class _Gradient(torch.autograd.Function):
+    """The gradient, as a function of all that it depends on, so that torch finds out that it has no derivative.
+
+    `once_differentiable` would not do: it looks at the weights alone, and takes gradients of a plain sum as constants.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, pull: Callable[..., Any], skip: int, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        floats = [_array(weight) for weight in tensors[skip:] if weight.is_floating_point()]
+        return tuple(torch.from_dlpack(a) for a in jax.block_until_ready(_backward(pull, floats)))
+
+    @staticmethod
+    def backward(ctx: Any, *weights: torch.Tensor) -> None:
+        raise NotImplementedError("an impact has no second derivatives; leave out create_graph=True")
 
 
 @partial(jax.jit, static_argnums=(0, 1))
@@ -126,7 +139,7 @@ def _tensors(given: dict[str, Any]) -> list[torch.Tensor]:
     dtype = torch.get_default_dtype()
     if tensors:
         dtype = torch.float64 if any(t.dtype == torch.float64 for t in tensors.values()) else torch.float32
-    if dtype == torch.float64 and not jax.config.jax_enable_x64:
+    if dtype == torch.float64 and jax.dtypes.canonicalize_dtype("float64") != "float64":
         raise TypeError(
             "the tensors are float64, which JAX would round to float32; call "
             'jax.config.update("jax_enable_x64", True) at the start of the program, or pass float32'
