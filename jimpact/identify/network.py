@@ -2,6 +2,8 @@
 
 The network maps features of each impact, none of which is known only afterwards, to coefficients; the law maps these to
 a rebound. Part of the groups is held out, and the parameters are those of the step that predicts them best.
+
+`misfit` is the loss for networks of other libraries: any callable from features to friction and restitution.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,9 +26,10 @@ from jimpact.identify.likelihood import Choice, predict, whitened
 from jimpact.identify.material import COEFFICIENTS, Material, Values
 from jimpact.identify.rebounds import Rebounds
 from jimpact.identify.search import Progress
+from jimpact.impact import solve
 from jimpact.types import Array
 
-__all__ = ["Network", "features", "fit_network"]
+__all__ = ["Network", "features", "fit_network", "misfit"]
 
 Layers = list[tuple[Array, Array]]
 EVERY = 10  # steps between two looks at what was held out
@@ -40,6 +43,32 @@ def features(rebounds: Rebounds) -> Array:
     along = (W[:, 0, 2] * v[:, 0] + W[:, 1, 2] * v[:, 1]) / (slip * W[:, 2, 2])
     stiff = (W[:, 0, 0] + W[:, 1, 1]) / (2 * W[:, 2, 2])
     return jnp.stack([jnp.log(speed), jnp.log(slip / speed), along, jnp.log(stiff)], -1)
+
+
+def misfit(
+    material: Callable[[Array], tuple[Array, Array]],
+    rebounds: Rebounds,
+    *,
+    describe: Callable[[Rebounds], Array] = features,
+    **options: Any,
+) -> Array:
+    """Mean square of the residuals in units of the noise, if `material(features)` gives friction and restitution.
+
+    The material is any callable: differentiate by it if it is a pytree, such as a module of Equinox or of Flax NNX.
+    `options` are those of `solve`. Noise must be known: nan gives nan. An impact without an answer has no impulse.
+    """
+    given = material(describe(rebounds))
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise TypeError(f"the material gives a {type(given).__name__}; let it give (friction, restitution)")
+    for name, value in zip(("friction", "restitution"), given, strict=True):
+        if jnp.shape(value) not in ((), (len(rebounds),)):
+            raise ValueError(f"the material gives {name} of shape {jnp.shape(value)}; let it give ({len(rebounds)},)")
+    p = solve(rebounds.inverse_inertia, rebounds.velocity, *given, **options).impulse
+    p = jnp.where(jnp.isfinite(p), p, 0)
+    there = ~jnp.isinf(rebounds.noise)
+    left = rebounds.observation - rebounds.baseline - jnp.sum(rebounds.effect * p[:, None, :], -1)
+    left = jnp.where(there, left, 0) / jnp.where(there, rebounds.noise, 1)
+    return jnp.sum(left * left) / there.sum()
 
 
 @dataclass(frozen=True)

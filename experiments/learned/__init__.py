@@ -1,0 +1,1 @@
+"""What does a network learn about a material from rebounds alone? Run by `python -m experiments.learned`."""
