@@ -64,8 +64,11 @@ def fly(solid: Solid, motion: Motion, gravity: Vector3, time: Scalar) -> Motion:
 
 
 def turning(solid: Solid, motion: Motion) -> Turning:
-    """How the orientation changes, with a bound of the spin."""
+    """How the orientation changes, with a bound of the spin: zero for a sphere, which looks the same however it spins."""
     axes = rotation_matrix(motion.orientation)
+    if isinstance(solid.shape, Sphere):
+        still = jnp.zeros_like(motion.angular_velocity)
+        return Turning(axes, motion.angular_velocity, still, still[..., 0])
     spin = _to_body(motion.orientation, motion.angular_velocity)
     momentum, (inverse, _) = transform(solid.inertia, spin), definite_inverse(solid.inertia)
     rate = transform(inverse, jnp.cross(momentum, spin))

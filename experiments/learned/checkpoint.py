@@ -41,14 +41,14 @@ class State(NamedTuple):
 def save(path: Path, state: State, identity: dict[str, Any]) -> None:
     """Write atomically; `identity` is what must be the same when it is loaded."""
     leaves = jax.tree.leaves((state.network, state.optimiser))
-    arrays = {f"leaf_{i:03d}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
+    arrays: dict[str, Any] = {f"leaf_{i:03d}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
     arrays |= {"key": np.asarray(jax.random.key_data(state.key)), "step": np.asarray(state.step)}
     arrays |= {"losses": state.losses, "identity": np.asarray(json.dumps(identity, sort_keys=True))}
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         with beside.open("wb") as file:
-            np.savez(file, **arrays)
+            np.savez(file, allow_pickle=False, **arrays)
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)

@@ -6,6 +6,7 @@
 | sigma | standard deviation that a model claims for `left` | (k,) or (n, k) |
 """
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import jax
@@ -18,7 +19,7 @@ from jimpact import Rebounds
 from .network import Network, describe, features
 from .training import LAW
 
-__all__ = ["Promises", "far_away", "interval", "log_likelihood", "predict", "promises", "rms", "spread"]
+__all__ = ["Promises", "far_away", "interval", "log_likelihood", "predict", "promises", "rms", "spread", "worst"]
 
 DRAWS = 4000
 
@@ -35,8 +36,15 @@ class Promises(NamedTuple):
     without_answer: int
 
 
+def worst(several: Sequence[Promises]) -> Promises:
+    """Of several networks on the same impacts."""
+    columns = zip(*several, strict=True)
+    ends = (max, min, max, min, max, max, max)
+    return Promises(*(end(column) for end, column in zip(ends, columns, strict=True)))
+
+
 @jax.jit
-def predict(network: Network, rebounds: Rebounds) -> jax.Array:
+def predict(network: Callable[[jax.Array], tuple[jax.Array, jax.Array]], rebounds: Rebounds) -> jax.Array:
     """What each channel would read without noise, (n, k)."""
     p = jimpact.solve(rebounds.inverse_inertia, rebounds.velocity, *network(describe(rebounds)), law=LAW).impulse
     return rebounds.baseline + jnp.sum(rebounds.effect * p[:, None, :], -1)
@@ -84,8 +92,9 @@ def far_away(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 def promises(network: Network, W: np.ndarray, velocity: np.ndarray) -> Promises:
     """Bounds and energy, of any impacts."""
     friction, restitution, gain, failed = map(np.asarray, _followed(network, jnp.asarray(W), jnp.asarray(velocity)))
-    ends = [float(f(a)) for a in (friction, restitution) for f in (np.min, np.max)]
-    return Promises(len(velocity), *ends, float(np.max(np.where(failed, -np.inf, gain))), int(failed.sum()))
+    ends = [float(end(a)) for a in (friction, restitution) for end in (np.min, np.max)]
+    gained = float(np.max(np.where(failed, -np.inf, gain)))
+    return Promises(len(velocity), ends[0], ends[1], ends[2], ends[3], gained, int(failed.sum()))
 
 
 @jax.jit

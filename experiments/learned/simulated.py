@@ -7,13 +7,15 @@ velocity and the normal. Both are made up, smooth, and not of the form that the 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import ArrayLike
 
 import jimpact
 from jimpact import Rebounds
 
+from .network import SPEED
 from .settings import Simulated
 
-__all__ = ["APPROACH", "MATERIAL", "STEEPEST", "friction_and_restitution", "rebounds"]
+__all__ = ["APPROACH", "MATERIAL", "STEEPEST", "friction_and_restitution", "rebounds", "truth"]
 
 SIDES, MASS = np.array([0.1, 0.07, 0.05]), 0.2  # m, kg
 APPROACH = (0.3, 5.0)  # m/s
@@ -21,21 +23,29 @@ STEEPEST = 75.0  # degrees from the normal
 MATERIAL = "restitution 0.3 + 0.55 exp(-approach / 1.5 m/s), friction 0.1 + 0.3 / (1 + exp((45 - angle) / 8 degrees))"
 
 
-def friction_and_restitution(approach: np.ndarray, degrees: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The truth, `MATERIAL`."""
-    return 0.1 + 0.3 / (1 + np.exp((45 - degrees) / 8)), 0.3 + 0.55 * np.exp(-approach / 1.5)
+def friction_and_restitution(approach: ArrayLike, degrees: ArrayLike) -> tuple[jax.Array, jax.Array]:
+    """Of `MATERIAL`."""
+    return 0.1 + 0.3 * jax.nn.sigmoid((jnp.asarray(degrees) - 45) / 8), 0.3 + 0.55 * jnp.exp(
+        -jnp.asarray(approach) / 1.5
+    )
+
+
+@jax.tree_util.Partial
+def truth(features: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """The material as a network has it: from features."""
+    degrees = jnp.rad2deg(0.5 * jnp.arccos(-features[..., 1]))
+    return friction_and_restitution(SPEED * jnp.exp(features[..., 0]), degrees)
 
 
 def rebounds(settings: Simulated) -> Rebounds:
     """Contact velocities after each impact, with noise."""
     rng, n = np.random.default_rng(settings.seed), settings.impacts
     W = _inverse_inertia(rng, n)
-    approach = np.exp(rng.uniform(*np.log(APPROACH), n))
+    approach = np.exp(rng.uniform(np.log(APPROACH[0]), np.log(APPROACH[1]), n))
     angle, around = np.deg2rad(rng.uniform(0, STEEPEST, n)), rng.uniform(0, 2 * np.pi, n)
     slip = approach * np.tan(angle)
     velocity = jnp.asarray(np.stack([slip * np.cos(around), slip * np.sin(around), -approach], -1))
-    truth = map(jnp.asarray, friction_and_restitution(approach, np.rad2deg(angle)))
-    after = jax.jit(jimpact.solve)(W, velocity, *truth)
+    after = jax.jit(jimpact.solve)(W, velocity, *friction_and_restitution(approach, np.rad2deg(angle)))
     noise = settings.noise * rng.normal(size=velocity.shape)
     return Rebounds.from_contact(W, velocity, jimpact.require(after).velocity + noise, settings.noise)
 
