@@ -16,7 +16,15 @@ from jax import lax
 
 from jimpact.contact import definite_inverse, transform
 from jimpact.numerics import anywhere
-from jimpact.rotation import Motion, free_rotation, quaternion_product, rotated, rotation_matrix, steady_rotation
+from jimpact.rotation import (
+    Motion,
+    free_rotation,
+    greatest_spin,
+    quaternion_product,
+    rotated,
+    rotation_matrix,
+    steady_rotation,
+)
 from jimpact.shapes import Gaps, Planes, Shape, Sphere, Turning, gaps, reach
 from jimpact.types import Array, Flag, Matrix3, Scalar, Vector3, Whole
 
@@ -64,7 +72,7 @@ def fly(solid: Solid, motion: Motion, gravity: Vector3, time: Scalar) -> Motion:
 
 
 def turning(solid: Solid, motion: Motion) -> Turning:
-    """How the orientation changes, with a bound of the spin: zero for a sphere, which looks the same however it spins."""
+    """How the orientation changes, with a bound of the spin: zero for a sphere, which looks the same."""
     axes = rotation_matrix(motion.orientation)
     if isinstance(solid.shape, Sphere):
         still = jnp.zeros_like(motion.angular_velocity)
@@ -72,9 +80,7 @@ def turning(solid: Solid, motion: Motion) -> Turning:
     spin = _to_body(motion.orientation, motion.angular_velocity)
     momentum, (inverse, _) = transform(solid.inertia, spin), definite_inverse(solid.inertia)
     rate = transform(inverse, jnp.cross(momentum, spin))
-    size = jnp.sqrt(jnp.sum(inverse * inverse, (-1, -2)))  # no less than the greatest of its eigenvalues
-    fastest = jnp.sqrt(jnp.sum(momentum * spin, -1) * size)
-    return Turning(axes, motion.angular_velocity, transform(axes, rate), fastest)
+    return Turning(axes, motion.angular_velocity, transform(axes, rate), greatest_spin(solid.inertia, spin))
 
 
 def slack(solid: Solid, motion: Motion, planes: Planes) -> Array:

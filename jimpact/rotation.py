@@ -26,12 +26,21 @@ from jaxtyping import Float
 from jimpact.contact import definite_inverse, transform
 from jimpact.types import Array, Matrix3, Scalar, Vector3
 
-__all__ = ["Motion", "free_rotation", "quaternion_product", "rotated", "rotation_matrix", "steady_rotation"]
+__all__ = [
+    "Motion",
+    "free_rotation",
+    "greatest_spin",
+    "quaternion_product",
+    "rotated",
+    "rotation_matrix",
+    "steady_rotation",
+]
 
 NODES = 8
 ANGLE = 0.5  # rad of spin per step: no pole of the solution is nearer than pi / 2
 ITERATIONS = 18  # of the fixed point, which contracts like 1 / n!
 MOST = 10_000  # steps: 5,000 rad in one flight
+ROUGH = 1e-6  # relative: more than round-off of principal moments that nearly agree
 
 
 def _gauss(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -140,13 +149,43 @@ def _rates(inertia: Matrix3, q: Array, s: Vector3) -> Turn:
     return 0.5 * quaternion_product(q, moving), transform(inverse, jnp.cross(transform(inertia, s), s))
 
 
+def greatest_spin(inertia: Matrix3, spin: Vector3) -> Scalar:
+    """Bound of |s| while the body is free; no derivative.
+
+    The squares x of the components of the angular momentum along principal axes keep sum x = L^2 and sum x / I = 2 E:
+    they move on a segment, and |s|^2 = sum x / I^2 is greatest at one of its ends, where one of them is zero.
+    """
+    inertia, spin = lax.stop_gradient((inertia, spin))
+    momentum = transform(inertia, spin)
+    square, twice = jnp.sum(momentum**2, -1), jnp.sum(momentum * spin, -1)
+    moments = _principal_moments(inertia)
+    greatest = jnp.sum(spin * spin, -1)
+    for one, other in ((0, 1), (0, 2), (1, 2)):
+        i, j = 1 / moments[one], 1 / moments[other]
+        apart = jnp.where(i > j, i - j, 1)
+        x = (twice - square * j) / apart
+        there = (i > j) & (x >= -ROUGH * square) & (x <= (1 + ROUGH) * square)
+        x = jnp.clip(x, 0, square)
+        greatest = jnp.where(there, jnp.maximum(greatest, x * i * i + (square - x) * j * j), greatest)
+    return jnp.sqrt((1 + ROUGH) * greatest)
+
+
+def _principal_moments(inertia: Matrix3) -> tuple[Scalar, Scalar, Scalar]:
+    """Eigenvalues, least first, by the cosines of a third of an angle."""
+    mean = jnp.trace(inertia, axis1=-2, axis2=-1) / 3
+    apart = inertia - mean[..., None, None] * jnp.eye(3, dtype=inertia.dtype)
+    size = jnp.sqrt(jnp.sum(apart * apart, (-1, -2)) / 6)
+    a, b, c = jnp.moveaxis(apart / jnp.where(size > 0, size, 1)[..., None, None], -1, 0)
+    angle = jnp.arccos(jnp.clip(jnp.sum(a * jnp.cross(b, c), -1) / 2, -1, 1)) / 3
+    high, low = mean + 2 * size * jnp.cos(angle), mean + 2 * size * jnp.cos(angle + 2 * jnp.pi / 3)
+    return low, 3 * mean - high - low, high
+
+
 def _turned(inertia: Matrix3, spin: Vector3, time: Scalar) -> Turn:
     inverse, _ = definite_inverse(inertia)
-    # |s| stays below sqrt(2 E / least moment), which the largest moment of the inverse bounds.
-    energy = jnp.sum(spin * transform(inertia, spin), -1)
-    fastest = jnp.sqrt(energy * jnp.sqrt(jnp.sum(inverse * inverse, (-1, -2))))
-    angle = lax.stop_gradient(fastest * jnp.abs(time))
-    steps = jnp.clip(jnp.ceil(jnp.max(jnp.where(angle < ANGLE * MOST, angle, 0), initial=0.0) / ANGLE), 1, MOST)
+    angle = greatest_spin(inertia, spin) * jnp.abs(lax.stop_gradient(time))
+    good = angle < ANGLE * MOST
+    steps = jnp.clip(jnp.ceil(jnp.max(jnp.where(good, angle, 0), initial=0.0) / ANGLE), 1, MOST)
     h = time / steps
     still = jnp.zeros((*spin.shape[:-1], 4), spin.dtype).at[..., 0].set(1)
 
@@ -154,8 +193,7 @@ def _turned(inertia: Matrix3, spin: Vector3, time: Scalar) -> Turn:
         return _step(inertia, inverse, *turn, h)
 
     q, s = lax.fori_loop(0, steps.astype(jnp.int32), step, (still, spin))
-    good = (angle < ANGLE * MOST)[..., None]
-    return jnp.where(good, q, jnp.nan), jnp.where(good, s, jnp.nan)
+    return jnp.where(good[..., None], q, jnp.nan), jnp.where(good[..., None], s, jnp.nan)
 
 
 def _step(inertia: Matrix3, inverse: Matrix3, q: Array, s: Vector3, h: Scalar) -> Turn:
