@@ -1,0 +1,75 @@
+"""An Equinox module as the material of an impact: friction and restitution of a ball by its approach.
+
+python experiments/learned/with_equinox.py
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+
+import jimpact
+
+BALL = jnp.diag(jnp.array([3.5, 3.5, 1.0]))  # inverse inertia of a solid sphere on the ground, 1 kg
+NOISE = 0.02  # m/s
+
+
+class Material(eqx.Module):
+    """Features (n, 2) to friction and restitution (n,)."""
+
+    network: eqx.nn.MLP
+
+    def __init__(self, key: jax.Array) -> None:
+        self.network = eqx.nn.MLP(2, 2, width_size=16, depth=2, activation=jnp.tanh, key=key)
+
+    def __call__(self, features: jax.Array) -> tuple[jax.Array, jax.Array]:
+        out = jax.vmap(self.network)(features)
+        # Starts with little friction: contacts that slip tell of it, contacts that stick do not.
+        return jax.nn.softplus(out[:, 0] - 2), jax.nn.sigmoid(out[:, 1])
+
+
+def features(velocity: jax.Array) -> jax.Array:
+    """Logarithm of approach / (1 m/s), and minus the cosine of twice the angle from the normal."""
+    slip2, approach2 = velocity[:, 0] ** 2 + velocity[:, 1] ** 2, velocity[:, 2] ** 2
+    return jnp.stack([0.5 * jnp.log(approach2), (slip2 - approach2) / (slip2 + approach2)], -1)
+
+
+def loss(material: Material, velocity: jax.Array, after: jax.Array) -> jax.Array:
+    """Mean square of the residuals, in units of the noise."""
+    friction, restitution = material(features(velocity))
+    impact = jimpact.solve(BALL, velocity, friction, restitution, law="stronge")
+    return jnp.mean(((after - impact.velocity) / NOISE) ** 2)
+
+
+def rebounds(count: int, key: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Velocities of the contact point before and after; restitution falls with speed, friction is 0.2."""
+    approach, slip, noise = jax.random.split(key, 3)
+    speed = jax.random.uniform(approach, (count,), minval=0.5, maxval=4.0)
+    velocity = jnp.concatenate([jax.random.normal(slip, (count, 2)) * speed[:, None], -speed[:, None]], -1)
+    after = jax.jit(jimpact.solve)(BALL, velocity, jnp.full(count, 0.2), 0.8 * jnp.exp(-speed / 4)).velocity
+    return velocity, after + NOISE * jax.random.normal(noise, after.shape)
+
+
+def learn(steps: int = 400, count: int = 256, rate: float = 1e-2) -> list[float]:
+    """The loss before each step."""
+    first, second = jax.random.split(jax.random.key(0))
+    velocity, after = rebounds(count, first)
+    material, optimiser = Material(second), optax.adam(rate)
+    state = optimiser.init(eqx.filter(material, eqx.is_array))
+
+    @eqx.filter_jit
+    def step(material: Material, state: optax.OptState) -> tuple[jax.Array, Material, optax.OptState]:
+        value, slope = eqx.filter_value_and_grad(loss)(material, velocity, after)
+        change, state = optimiser.update(slope, state)
+        return value, eqx.apply_updates(material, change), state
+
+    losses = []
+    for _ in range(steps):
+        value, material, state = step(material, state)
+        losses.append(float(value))
+    return losses
+
+
+if __name__ == "__main__":
+    history = learn()
+    print(f"mean square residual in units of the noise: {history[0]:.1f} before, {history[-1]:.2f} after training")
