@@ -55,7 +55,7 @@ def run(part: str, settings: Settings, out: Path, fresh: bool) -> None:
     try:
         if part == "simulated":
             result, network, constant = on_simulated(settings, out)
-            draw(network, constant, out / "simulated.png")
+            draw(network, constant.estimate, out / "simulated.png")
         else:
             result = on_measured(part, settings, out)
     except MissingData as error:

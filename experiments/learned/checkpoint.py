@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jimpact import Rebounds
@@ -59,20 +60,20 @@ def save(path: Path, state: State, identity: dict[str, Any]) -> None:
 def load(path: Path, like: State, identity: dict[str, Any]) -> State:
     """Read what `save` wrote; `like` is the state of a new training, whose shapes and types it must have."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
         written = json.loads(str(arrays["identity"]))
         key, step, losses = arrays["key"], int(arrays["step"]), arrays["losses"]
     except DAMAGED as error:
         raise CheckpointError(f"{path.name} is damaged or not a checkpoint; {ANEW}") from error
     _same(path, written, identity)
     leaves, tree = jax.tree.flatten((like.network, like.optimiser))
-    stored = [arrays.get(f"leaf_{i:03d}") for i in range(len(leaves))]
-    shapes = [None if a is None else (a.shape, a.dtype) for a in stored]
+    found = [arrays.get(f"leaf_{i:03d}") for i in range(len(leaves))]
+    shapes = [None if a is None else (a.shape, a.dtype) for a in found]
     whole = shapes == [(leaf.shape, leaf.dtype) for leaf in leaves] and losses.shape == (step,)
     if not whole or key.shape != jax.random.key_data(like.key).shape:
         raise CheckpointError(f"{path.name} has arrays of another network, optimiser or precision; {ANEW}")
-    network, optimiser = jax.tree.unflatten(tree, [jax.numpy.asarray(a) for a in stored])
+    network, optimiser = jax.tree.unflatten(tree, [jnp.asarray(a) for a in found])
     return State(network, optimiser, jax.random.wrap_key_data(key), step, losses)
 
 

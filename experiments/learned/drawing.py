@@ -7,8 +7,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from jimpact.identify import Fit
-
 from .network import Network, features
 from .simulated import APPROACH, STEEPEST, friction_and_restitution
 
@@ -16,10 +14,11 @@ __all__ = ["draw"]
 
 ANGLES, APPROACHES = (15.0, 45.0, 70.0), (0.5, 1.5, 4.0)  # degrees, m/s: one line each
 COLOURS = ("#1f4e9c", "#d1495b", "#2e8b57")
+TICKS = (0.2, 0.5, 1, 2, 5, 10)  # m/s
 OUTSIDE = 2.0  # speeds are drawn to this factor beyond those trained on
 
 
-def draw(network: Network, constant: Fit, path: Path) -> None:
+def draw(network: Network, constant: dict[str, float], path: Path) -> None:
     """Both coefficients over the speed of approach (left) and over the angle (right)."""
     fig = Figure(figsize=(10, 7), layout="constrained")
     axes = fig.subplots(2, 2, sharey="row", sharex="col")
@@ -30,13 +29,13 @@ def draw(network: Network, constant: Fit, path: Path) -> None:
         _lines(axes[:, 1], network, np.full(200, speed), angle, angle, f"{speed:g} m/s", colour)
     for row, name in zip(axes, ("friction", "restitution"), strict=True):
         for ax, (low, high) in zip(row, (APPROACH, (0, STEEPEST)), strict=True):
-            ax.axhline(constant.estimate[name], color="#7a7a7a", ls=":", label="constant model")
-            ends = ax.get_xlim()
+            ax.axhline(constant[name], color="#7a7a7a", ls=":", label="constant model")
             ax.axvspan(low, high, color="#f2efe8", zorder=0, label="trained on")
-            ax.set_xlim(ends)
             ax.set_ylabel(name)
             ax.set_ylim(0, 0.6 if name == "friction" else 1)
-    axes[0, 0].set_xscale("log")
+    axes[1, 0].set(xscale="log", xlim=(approach[0], approach[-1]))
+    axes[1, 0].set_xticks(TICKS, labels=[f"{x:g}" for x in TICKS])
+    axes[1, 1].set_xlim(0, angle[-1])
     axes[1, 0].set_xlabel("speed of approach (m/s)")
     axes[1, 1].set_xlabel("angle from the normal (degrees)")
     for ax in axes[0]:

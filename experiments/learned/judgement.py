@@ -16,12 +16,34 @@ import numpy as np
 import jimpact
 from jimpact import Rebounds
 
-from .network import Network, describe, features
+from .network import Network, features
 from .training import LAW
 
-__all__ = ["Promises", "far_away", "interval", "log_likelihood", "predict", "promises", "rms", "spread", "worst"]
+__all__ = [
+    "Promises",
+    "far_away",
+    "interval",
+    "log_likelihood",
+    "predict",
+    "promises",
+    "respond",
+    "rms",
+    "spread",
+    "worst",
+]
 
 DRAWS = 4000
+
+Material = Callable[[jax.Array], tuple[jax.Array, jax.Array]]
+
+
+class Response(NamedTuple):
+    """Coefficients (n,), impulse (n, 3) and outcome (n,) of impacts."""
+
+    friction: jax.Array
+    restitution: jax.Array
+    impulse: jax.Array
+    outcome: jax.Array
 
 
 class Promises(NamedTuple):
@@ -43,11 +65,18 @@ def worst(several: Sequence[Promises]) -> Promises:
     return Promises(*(end(column) for end, column in zip(ends, columns, strict=True)))
 
 
-@jax.jit
-def predict(network: Callable[[jax.Array], tuple[jax.Array, jax.Array]], rebounds: Rebounds) -> jax.Array:
+def predict(material: Material, rebounds: Rebounds) -> np.ndarray:
     """What each channel would read without noise, (n, k)."""
-    p = jimpact.solve(rebounds.inverse_inertia, rebounds.velocity, *network(describe(rebounds)), law=LAW).impulse
-    return rebounds.baseline + jnp.sum(rebounds.effect * p[:, None, :], -1)
+    p = respond(material, rebounds.inverse_inertia, rebounds.velocity).impulse
+    return np.asarray(rebounds.baseline) + np.einsum("nki,ni->nk", rebounds.effect, p)
+
+
+@jax.jit
+def respond(material: Material, W: jax.Array, velocity: jax.Array) -> Response:
+    """What a material, any callable pytree, makes of impacts."""
+    friction, restitution = material(features(velocity))
+    impact = jimpact.solve(W, velocity, friction, restitution, law=LAW)
+    return Response(friction, restitution, impact.impulse, impact.outcome)
 
 
 def rms(left: np.ndarray, sigma: np.ndarray) -> float:
@@ -90,19 +119,11 @@ def far_away(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def promises(network: Network, W: np.ndarray, velocity: np.ndarray) -> Promises:
-    """Bounds and energy, of any impacts."""
-    friction, restitution, gain, failed = map(np.asarray, _followed(network, jnp.asarray(W), jnp.asarray(velocity)))
+    """Bounds and energy, of any impacts; energy from the impulse alone, and not as `solve` accounts for it."""
+    friction, restitution, p, outcome = map(np.asarray, respond(network, jnp.asarray(W), jnp.asarray(velocity)))
+    v, failed = np.asarray(velocity), outcome != jimpact.Outcome.OK
+    after = v + np.einsum("nij,nj->ni", W, p)
+    before = np.sum(v * np.linalg.solve(W, v[..., None])[..., 0], -1)
+    gained = np.where(failed, -np.inf, np.sum(p * (v + after), -1) / before).max()
     ends = [float(end(a)) for a in (friction, restitution) for end in (np.min, np.max)]
-    gained = float(np.max(np.where(failed, -np.inf, gain)))
-    return Promises(len(velocity), ends[0], ends[1], ends[2], ends[3], gained, int(failed.sum()))
-
-
-@jax.jit
-def _followed(network: Network, W: jax.Array, v: jax.Array) -> tuple[jax.Array, ...]:
-    """Coefficients, share of energy gained by the impulse alone, and whether there was no answer; (n,) each."""
-    friction, restitution = network(features(v))
-    impact = jimpact.solve(W, v, friction, restitution, law=LAW)
-    p = impact.impulse
-    after = v + jnp.einsum("nij,nj->ni", W, p)
-    before = 0.5 * jnp.sum(v * jnp.linalg.solve(W, v[..., None])[..., 0], -1)
-    return friction, restitution, 0.5 * jnp.sum(p * (v + after), -1) / before, impact.outcome != jimpact.Outcome.OK
+    return Promises(len(v), ends[0], ends[1], ends[2], ends[3], float(gained), int(failed.sum()))

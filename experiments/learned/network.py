@@ -49,7 +49,7 @@ def draw(key: jax.Array, hidden: Sequence[int], dtype: Any) -> Network:
     sizes = (2, *hidden, 2)
     keys = jax.random.split(key, len(sizes) - 1)
     layers = [
-        (jax.random.normal(k, (a, b), dtype) / np.sqrt(a), jnp.zeros(b, dtype))
+        (jax.random.normal(k, (a, b), dtype) / float(np.sqrt(a)), jnp.zeros(b, dtype))
         for k, a, b in zip(keys, sizes[:-1], sizes[1:], strict=True)
     ]
     start = [np.log(np.expm1(FRICTION)), np.log(RESTITUTION / (1 - RESTITUTION))]

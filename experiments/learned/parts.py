@@ -29,8 +29,8 @@ def on_simulated(settings: Settings, out: Path) -> tuple[dict[str, Any], Network
     constant = fit(rebounds[chosen], law=LAW, progress=bar("constant model"))
     held, sigma = rebounds[~chosen], np.asarray(rebounds.noise)[~chosen]
     seen = np.asarray(held.observation)
-    left = {"network": seen - np.asarray(predict(state.network, held)), "constant": seen - constant.predict(held)}
-    left["truth"] = seen - np.asarray(predict(simulated.truth, held))
+    left = {"network": seen - predict(state.network, held), "constant": seen - constant.predict(held)}
+    left["truth"] = seen - predict(simulated.truth, held)
     likely = {name: log_likelihood(r, sigma) for name, r in left.items()}
     result: dict[str, Any] = {"trained on": int(chosen.sum()), "held out": len(held), "constant": constant.estimate}
     result["rms in units of noise"] = {name: rms(r, sigma) for name, r in left.items()}
@@ -51,7 +51,7 @@ def on_measured(name: str, settings: Settings, out: Path) -> dict[str, Any]:
         path = out / f"{name}-fold-{i}.npz"
         state = train(rebounds, fold != i, settings.training, path, bar(f"{name}, fold {i + 1} of {count}"))
         networks.append(state.network)
-        left["network"][fold == i] = (seen - np.asarray(predict(state.network, rebounds)))[fold == i]
+        left["network"][fold == i] = (seen - predict(state.network, rebounds))[fold == i]
     group = np.asarray(rebounds.group)
     likely = {model: log_likelihood(r, spread(r, fold)) for model, r in left.items()}
     square = {model: np.sum((r * metric(name)) ** 2, -1) for model, r in left.items()}

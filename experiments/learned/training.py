@@ -23,7 +23,7 @@ from .checkpoint import State, digest, load, save
 from .network import Network, describe, draw
 from .settings import Training
 
-__all__ = ["begin", "loss", "train"]
+__all__ = ["LAW", "begin", "loss", "loss_and_slope", "train"]
 
 LAW = "stronge"  # cannot gain energy for restitutions in [0, 1]
 
@@ -50,7 +50,9 @@ def train(
     losses = list(state.losses)
     network, optimiser, key = state.network, state.optimiser, state.key
     for step in progress(range(state.step, min(settings.steps, until or settings.steps))):
-        value, network, optimiser, key = _advance(settings, rebounds, share, network, optimiser, key)
+        batch, key = _draw(settings.batch, rebounds, share, key)
+        value, slope = loss_and_slope(network, batch)
+        network, optimiser = _move(settings, slope, network, optimiser)
         losses.append(float(value))
         state = State(network, optimiser, key, step + 1, np.array(losses))
         if path is not None and (state.step % settings.checkpoint_every == 0 or state.step == settings.steps):
@@ -70,17 +72,21 @@ def loss(network: Network, rebounds: Rebounds) -> jax.Array:
     return misfit(network, rebounds, describe=describe, law=LAW)
 
 
-@partial(jax.jit, static_argnames="settings")
-def _advance(
-    settings: Training, rebounds: Rebounds, share: jax.Array, network: Network, optimiser: Any, key: jax.Array
-) -> tuple[jax.Array, Network, Any, jax.Array]:
-    """One step: the loss before it, and what is after it."""
+loss_and_slope = jax.jit(jax.value_and_grad(loss))
+
+
+@partial(jax.jit, static_argnames="size")
+def _draw(size: int, rebounds: Rebounds, share: jax.Array, key: jax.Array) -> tuple[Rebounds, jax.Array]:
+    """Some rebounds, with replacement, and the key of the next."""
     key, now = jax.random.split(key)
-    index = jax.random.choice(now, len(rebounds), (settings.batch,), p=share)
-    batch = jax.tree.map(lambda a: a[index], rebounds)
-    value, slope = jax.value_and_grad(loss)(network, batch)
+    index = jax.random.choice(now, len(rebounds), (size,), p=share)
+    return jax.tree.map(lambda a: a[index], rebounds), key
+
+
+@partial(jax.jit, static_argnames="settings")
+def _move(settings: Training, slope: Network, network: Network, optimiser: Any) -> tuple[Network, Any]:
     change, optimiser = _optimiser(settings).update(slope, optimiser, network)
-    return value, optax.apply_updates(network, change), optimiser, key
+    return optax.apply_updates(network, change), optimiser
 
 
 def _optimiser(settings: Training) -> optax.GradientTransformation:

@@ -42,11 +42,13 @@ def loss(material: Material, velocity: jax.Array, after: jax.Array) -> jax.Array
 
 
 def rebounds(count: int, key: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Velocities of the contact point before and after; restitution falls with speed, friction is 0.2."""
+    """Velocities of the contact point before and after, in closed form; friction 0.2, restitution 0.8 exp(-speed / 4)."""
     approach, slip, noise = jax.random.split(key, 3)
-    speed = jax.random.uniform(approach, (count,), minval=0.5, maxval=4.0)
-    velocity = jnp.concatenate([jax.random.normal(slip, (count, 2)) * speed[:, None], -speed[:, None]], -1)
-    after = jax.jit(jimpact.solve)(BALL, velocity, jnp.full(count, 0.2), 0.8 * jnp.exp(-speed / 4)).velocity
+    speed = jax.random.uniform(approach, (count, 1), minval=0.5, maxval=4.0)
+    tangential, restitution = jax.random.normal(slip, (count, 2)) * speed, 0.8 * jnp.exp(-speed / 4)
+    lost = 3.5 * 0.2 * (1 + restitution) * speed / jnp.linalg.norm(tangential, axis=-1, keepdims=True)
+    velocity = jnp.concatenate([tangential, -speed], -1)
+    after = jnp.concatenate([tangential * jnp.maximum(1 - lost, 0), restitution * speed], -1)
     return velocity, after + NOISE * jax.random.normal(noise, after.shape)
 
 

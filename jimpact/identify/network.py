@@ -182,7 +182,7 @@ def _ranged(name: str, x: Array) -> Array:
 def _draw(key: Array, sizes: tuple[int, ...], dtype: Any) -> Layers:
     keys = jax.random.split(key, len(sizes) - 1)
     return [
-        (jax.random.normal(k, (a, b), dtype) / np.sqrt(a), jnp.zeros(b, dtype))
+        (jax.random.normal(k, (a, b), dtype) / float(np.sqrt(a)), jnp.zeros(b, dtype))
         for k, a, b in zip(keys, sizes[:-1], sizes[1:], strict=True)
     ]
 
