@@ -12,7 +12,7 @@ from jimpact.rotation import Motion
 from jimpact.shapes import Ellipsoid, Hull, Planes, Shape, Sphere, reach
 from jimpact.types import Array, ArrayLike, Flag, Scalar, Vector3
 
-__all__ = ["Launch", "launch"]
+__all__ = ["EXTRA", "Launch", "harmless", "launch"]
 
 REST = 1e-3  # default `rest_speed`, in units of the speed that a fall by the size of the body gives
 MOTION_TAILS = ((3,), (4,), (3,), (3,))
@@ -20,7 +20,7 @@ EXTRA = ("static_friction", "tangential_restitution", "mixing")
 
 
 class Launch(NamedTuple):
-    """Everything a run needs, of one batch shape and dtype; lanes that are not `valid` hold a ball at rest."""
+    """Everything a run needs, of one batch shape and dtype."""
 
     solid: Solid
     motion: Motion
@@ -29,7 +29,6 @@ class Launch(NamedTuple):
     duration: Scalar
     rest: Scalar
     extra: dict[str, Scalar]  # coefficients that only some laws have
-    valid: Flag
 
 
 def launch(
@@ -53,29 +52,32 @@ def launch(
         **_shape_arrays(solid.shape),
         "gravity": (gravity, (3,)),
         "duration": (duration, ()),
+        "rest_speed": (-1.0 if rest_speed is None else rest_speed, ()),
         **{name: (value, ()) for name, value in extra.items()},
     }
-    if rest_speed is not None:
-        arrays["rest_speed"] = (rest_speed, ())
     found = _broadcast(arrays)
     take = lambda prefix: [a for name, a in found.items() if name.startswith(prefix + ".")]  # noqa: E731
-    shape = type(solid.shape)(*take("shape"))
-    given = Launch(
-        Solid(found["solid.mass"], found["solid.inertia"], shape),
+    return Launch(
+        Solid(found["solid.mass"], found["solid.inertia"], type(solid.shape)(*take("shape"))),
         Motion(*take("motion")),
-        _unit_planes(Planes(*take("planes"))),
+        Planes(*take("planes")),
         found["gravity"],
         found["duration"],
-        found.get("rest_speed", jnp.zeros_like(found["duration"])),
+        found["rest_speed"],
         {name: found[name] for name in extra},
-        jnp.zeros((), bool),
     )
+
+
+def harmless(given: Launch, default_rest: bool) -> tuple[Launch, Flag]:
+    """Units made unit, and a ball at rest in the lanes that cannot be used; and which can."""
+    given = given._replace(planes=_unit_planes(given.planes))
+    if default_rest:
+        given = given._replace(rest=REST * _fall(given))
     valid = _valid(given)
-    harmless = jax.tree.map(lambda a, b: _where(valid, a, b), given, _ball(given))
-    q = harmless.motion.orientation
+    given = jax.tree.map(lambda a, b: _where(valid, a, b), given, _ball(given))
+    q = given.motion.orientation
     q = q / jnp.sqrt(jnp.sum(q * q, -1, keepdims=True))
-    rest = harmless.rest if rest_speed is not None else REST * _fall(harmless)
-    return harmless._replace(motion=harmless.motion._replace(orientation=q), rest=rest, valid=valid)
+    return given._replace(motion=given.motion._replace(orientation=q)), valid
 
 
 def _shape_arrays(shape: Shape) -> dict[str, tuple[ArrayLike, tuple[int, ...]]]:
@@ -170,5 +172,5 @@ def _where(flag: Flag, a: Array, b: Array) -> Array:
 
 def _fall(given: Launch) -> Scalar:
     """Speed after a fall by the size of the body."""
-    size = lax.stop_gradient(jnp.sqrt(jnp.sum(given.gravity**2, -1)) * reach(given.solid.shape))
-    return jnp.sqrt(2 * size)
+    gravity, shape = lax.stop_gradient((given.gravity, given.solid.shape))
+    return jnp.sqrt(2 * jnp.sqrt(jnp.sum(gravity**2, -1)) * reach(shape))

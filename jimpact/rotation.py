@@ -130,7 +130,7 @@ def _free_rotation_jvp(primals: tuple, tangents: tuple) -> tuple[Turn, Turn]:
         directions = jax.tree.map(lambda d, a: jnp.broadcast_to(d, a.shape), direction, (inertia, spin))
         return jax.jvp(lambda inertia, spin: _turned(inertia, spin, time), (inertia, spin), directions)
 
-    directions = tuple(jnp.asarray(a, spin.dtype) for a in DIRECTIONS)
+    directions = (jnp.asarray(DIRECTIONS[0], spin.dtype), jnp.asarray(DIRECTIONS[1], spin.dtype))
     values, columns = jax.vmap(along, out_axes=(None, 0))(directions)
     change, turn, later = tangents
     change = 0.5 * (change + jnp.swapaxes(change, -1, -2))

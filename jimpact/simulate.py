@@ -25,7 +25,7 @@ from jaxtyping import Float, Int
 from jimpact.bodies import collide
 from jimpact.contact import Body, floating, immovable, transform
 from jimpact.flight import Meeting, Solid, first_contact, fly, slack, turning
-from jimpact.launch import EXTRA, Launch, launch
+from jimpact.launch import EXTRA, Launch, harmless, launch
 from jimpact.rotation import Motion, quaternion_product, rotation_matrix
 from jimpact.shapes import Planes, gaps, reach, touching_point
 from jimpact.state import Outcome
@@ -109,26 +109,22 @@ def simulate(
         raise ValueError(f"impacts={impacts!r}; pass a whole number of at least 1")
     extra = {name: options.pop(name) for name in EXTRA if options.get(name) is not None}
     given = launch(solid, motion, planes, gravity, duration, rest_speed, extra)
-    begin = _State(given.motion, jnp.zeros_like(given.rest), _first_ending(given))
-    hit = partial(collide, law=law, **options)
-    allowed = jnp.arange(impacts + 1) < impacts
-    last, bounces = lax.scan(partial(_bounce, given, hit), begin, allowed)
+    return _run(given, int(impacts), rest_speed is None, (("law", law), *options.items()))
+
+
+@partial(jax.jit, static_argnums=(1, 2, 3))
+def _run(given: Launch, impacts: int, default_rest: bool, options: tuple[tuple[str, Any], ...]) -> Run:
+    given, valid = harmless(given, default_rest)
+    begin = _State(given.motion, jnp.zeros_like(given.rest), _first_ending(given, valid))
+    bounce = partial(_bounce, given, partial(collide, **dict(options)))
+    last, bounces = lax.scan(bounce, begin, jnp.arange(impacts + 1) < impacts)
     bounces = jax.tree.map(lambda a: a[:impacts], bounces)
-    ending = last.ending
     happened = bounces.plane >= 0
-    bounces = jax.tree.map(lambda a: jnp.moveaxis(_masked(happened, a), 0, ending.ndim), bounces)
-    good = (ending != Ending.INVALID) & (ending != Ending.OVERLAPPING)
+    bounces = jax.tree.map(lambda a: jnp.moveaxis(_masked(happened, a), 0, last.ending.ndim), bounces)
+    good = (last.ending != Ending.INVALID) & (last.ending != Ending.OVERLAPPING)
     end = jax.tree.map(partial(_masked, good), last.motion)
-    return Run(
-        given.solid,
-        given.gravity,
-        given.motion,
-        bounces,
-        end,
-        _masked(good, last.time),
-        happened.sum(0, dtype=jnp.int32),
-        ending,
-    )
+    time, count = _masked(good, last.time), happened.sum(0, dtype=jnp.int32)
+    return Run(given.solid, given.gravity, given.motion, bounces, end, time, count, last.ending)
 
 
 class _State(NamedTuple):
@@ -137,13 +133,13 @@ class _State(NamedTuple):
     ending: Whole
 
 
-def _first_ending(given: Launch) -> Whole:
+def _first_ending(given: Launch, valid: Flag) -> Whole:
     """Whether a lane may start."""
     now = gaps(given.solid.shape, turning(given.solid, given.motion), given.planes, given.motion, given.gravity)
     deepest = jnp.maximum(slack(given.solid, given.motion, given.planes), OVERLAP * reach(given.solid.shape)[..., None])
     inside = (now.value < -deepest[..., None, :]).any((-1, -2))
     ending = jnp.where(inside, Ending.OVERLAPPING, GOING)
-    return jnp.where(given.valid, ending, Ending.INVALID).astype(jnp.int32)
+    return jnp.where(valid, ending, Ending.INVALID).astype(jnp.int32)
 
 
 def _flight(given: Launch, state: _State, allowed: Flag) -> tuple[_State, Meeting]:
@@ -221,6 +217,11 @@ def motion_at(run: Run, time: Float[ArrayLike, "... m"]) -> Motion:
     time = floating("time", time, ())
     if time.ndim == 0:
         raise ValueError("time is one number; pass an array of times, (..., m)")
+    return _motion_at(run, time)
+
+
+@jax.jit
+def _motion_at(run: Run, time: Array) -> Motion:
     batch = run.time.ndim
     time = jnp.broadcast_to(time, (*run.time.shape, time.shape[-1])).astype(run.time.dtype)
     begun = jnp.concatenate([jnp.zeros_like(run.time)[..., None], run.bounces.time], -1)
