@@ -42,7 +42,7 @@ def loss(material: Material, velocity: jax.Array, after: jax.Array) -> jax.Array
 
 
 def rebounds(count: int, key: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Velocities of the contact point before and after, in closed form; friction 0.2, restitution 0.8 exp(-speed / 4)."""
+    """Contact velocities before and after, in closed form; friction 0.2, restitution 0.8 exp(-approach / (4 m/s))."""
     approach, slip, noise = jax.random.split(key, 3)
     speed = jax.random.uniform(approach, (count, 1), minval=0.5, maxval=4.0)
     tangential, restitution = jax.random.normal(slip, (count, 2)) * speed, 0.8 * jnp.exp(-speed / 4)
