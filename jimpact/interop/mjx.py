@@ -1,0 +1,212 @@
+"""A coefficient of restitution for MuJoCo MJX: impacts by jimpact, the motion between them by MJX.
+
+    impact = apply_impacts(model, data, friction=0.3, restitution=0.6)   # contacts that touch, now
+    impact = step(model, data, friction=0.3, restitution=0.6)            # in place of mjx.step
+    data = impact.data
+
+Both are compiled, and map over batches with `jax.vmap`. Contacts that touch at once collide one after another, as in
+`jimpact.resolve_contacts`. Frames, conventions, and contact points that cannot move in all directions:
+`jimpact.interop.mjx_contact`.
+
+A step goes without contact forces up to the first impact, at the instant at which it happens, lets the contact
+collide, and goes on. What approaches more slowly than `rest_speed` does not bounce: such contacts stop at the end of
+the step (restitution 0, with friction), and what they penetrated meanwhile is taken back, so that bodies rest and slide
+without sinking. A body that rests on several corners creeps a little, as its contacts stop one after another. For
+energy and time of flight to be right to more than the first order of the step, choose the integrator RK4 in the model:
+free flight is then exact.
+
+`apply_impacts` is differentiable. `step` is not: the instant of the impact is found by iteration.
+"""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Float
+
+from jimpact.interop.mjx_contact import ContactSpace, contact_space, mjx, reachable
+from jimpact.interop.mjx_motion import displaced, first_impact
+from jimpact.numerics import anywhere
+from jimpact.sequence import Contacts, resolve_contacts
+from jimpact.state import Outcome
+from jimpact.types import Array, ArrayLike, Scalar, Whole
+
+__all__ = ["ContactSpace", "ImpactStep", "apply_impacts", "contact_space", "reachable", "step"]
+
+ARRAYS = ("static_friction", "tangential_restitution", "mixing", "priority", "key")
+MOST = 64  # as in `resolve_contacts`
+STATIC = ("law", "hinge", "most", "decay", "rule", "accuracy")
+
+
+class ImpactStep(NamedTuple):
+    """Data after the impacts, and what happened in each; those of `step` have an axis of its passes in front."""
+
+    data: mjx.Data
+    contacts: Contacts  # impulses and velocities after, in the contact frames, by slot
+    space: ContactSpace  # before
+    time: Scalar  # of the impact, s
+
+
+def apply_impacts(
+    model: mjx.Model,
+    data: mjx.Data,
+    friction: Float[ArrayLike, "..."] | None,
+    restitution: Float[ArrayLike, "..."],
+    *,
+    law: str = "stronge",
+    margin: Float[ArrayLike, ""] | None = None,
+    **options: Any,
+) -> ImpactStep:
+    """Let the contacts that touch and approach collide: `data` with qvel after, positions and contacts up to date.
+
+    Args:
+        model, data: of MJX, implementation JAX. Contacts are searched at `data.qpos`.
+        friction, restitution: one number for all contacts, or one for each slot of `data`; None for friction takes
+            the sliding friction of the geoms.
+        law: as in `jimpact.solve`.
+        margin: contacts touch where their distance is below it (m); if None, below the margins of the geoms.
+        options: as in `jimpact.resolve_contacts`.
+
+    Returns:
+        ImpactStep: where the sequence of impacts failed (`contacts.outcome`) qvel is nan.
+    """
+    _check(model, data, options)
+    arrays, static = _split(law, options)
+    return _apply(model, data, friction, restitution, margin, arrays, static)
+
+
+def step(
+    model: mjx.Model,
+    data: mjx.Data,
+    friction: Float[ArrayLike, "..."] | None,
+    restitution: Float[ArrayLike, "..."],
+    *,
+    law: str = "stronge",
+    rest_speed: Float[ArrayLike, ""] | None = None,
+    impacts: int = 4,
+    **options: Any,
+) -> ImpactStep:
+    """A step of MJX, of `model.opt.timestep`, in which all contacts are impacts by jimpact.
+
+    Args:
+        model, data, friction, restitution, law, options: as in `apply_impacts`.
+        rest_speed: what approaches more slowly (m/s) does not bounce; if None, what gravity adds in two steps.
+        impacts: at most so many instants of impact are found in one step; what hits after the last but one is
+            taken to hit at its end.
+
+    Returns:
+        ImpactStep: `contacts`, `space` and `time` have an axis of length `impacts` in front: one entry for each part of
+        the step. A part that took no time, or ended without touching, has the outcome SEPARATING.
+    """
+    _check(model, data, options)
+    if isinstance(impacts, bool) or not isinstance(impacts, int) or impacts < 1:
+        raise ValueError(f"impacts={impacts!r}; pass a whole number of at least 1")
+    arrays, static = _split(law, options)
+    if rest_speed is None:
+        rest_speed = 2 * jnp.linalg.norm(model.opt.gravity) * model.opt.timestep
+    return _step(model, data, friction, restitution, rest_speed, arrays, static, impacts)
+
+
+@partial(jax.jit, static_argnames=("static",))
+def _apply(
+    model: mjx.Model,
+    data: mjx.Data,
+    friction: Any,
+    restitution: Any,
+    margin: Any,
+    arrays: dict[str, Any],
+    static: tuple,
+) -> ImpactStep:
+    data, space = contact_space(model, data, margin)
+    contacts = _collide(data, space, friction, restitution, arrays, static)
+    return ImpactStep(_pushed(data, space, contacts), contacts, space, data.time)
+
+
+@partial(jax.jit, static_argnames=("static", "impacts"))
+def _step(
+    model: mjx.Model,
+    data: mjx.Data,
+    friction: Any,
+    restitution: Any,
+    rest_speed: Any,
+    arrays: dict[str, Any],
+    static: tuple,
+    impacts: int,
+) -> ImpactStep:
+    dtype = data.qpos.dtype
+
+    def part(carry: tuple[mjx.Data, Scalar], index: Whole) -> tuple[tuple[mjx.Data, Scalar], ImpactStep]:
+        data, left = carry
+        slow = jnp.where(index == impacts - 1, jnp.inf, rest_speed).astype(dtype)
+        moved, duration = first_impact(model, data, left, slow)
+        moved, space = contact_space(model, moved, 0)
+        bounces = -space.velocity[:, 2] > rest_speed
+        contacts = _collide(moved, space, friction, jnp.where(bounces, restitution, 0), arrays, static)
+        after = _pushed(moved, space, contacts)
+        after = after.replace(qpos=displaced(model, after.qpos, _way_out(space)))
+        return (after, left - duration), ImpactStep(None, contacts, space, after.time)  # type: ignore[arg-type]
+
+    def rest(carry: tuple[mjx.Data, Scalar], index: Whole) -> tuple[tuple[mjx.Data, Scalar], ImpactStep]:
+        return carry, _nothing(carry[0], dict(static).get("most", MOST))
+
+    def one(carry: tuple[mjx.Data, Scalar], index: Whole) -> tuple[tuple[mjx.Data, Scalar], ImpactStep]:
+        return lax.cond(anywhere(carry[1] > 0), part, rest, carry, index)
+
+    length = jnp.asarray(model.opt.timestep, dtype)
+    (last, _), parts = lax.scan(one, (data, length), jnp.arange(impacts))
+    return parts._replace(data=last)
+
+
+def _way_out(space: ContactSpace) -> Float[Array, " n"]:
+    """The displacement that ends all penetration: that of impacts, with distances in place of velocities."""
+    gap = jnp.where(space.active, space.distance, 1)
+    apart = jnp.zeros_like(space.velocity).at[:, 2].set(gap)
+    push = resolve_contacts(space.inverse_inertia, apart, 0.0, 0.0, law="smith")
+    return jnp.einsum("ka,kan->n", push.impulse, space.effect)
+
+
+def _nothing(data: mjx.Data, most: int) -> ImpactStep:
+    """What a part of a step tells that has no time left."""
+    k, n = data._impl.ncon, data.qvel.shape[-1]
+    zeros = lambda *shape: jnp.zeros(shape, data.qpos.dtype)  # noqa: E731
+    space = ContactSpace(jnp.zeros(k, bool), zeros(k), zeros(k, 3, n), zeros(k, k, 3, 3), zeros(k, 3), zeros(k, 3, n))
+    counts = jnp.asarray(int(Outcome.SEPARATING), jnp.int32), jnp.asarray(0, jnp.int32), jnp.full(most, -1, jnp.int32)
+    return ImpactStep(None, Contacts(zeros(k, 3), zeros(k, 3), *counts, zeros()), space, data.time)  # type: ignore[arg-type]
+
+
+def _collide(
+    data: mjx.Data, space: ContactSpace, friction: Any, restitution: Any, arrays: dict[str, Any], static: tuple
+) -> Contacts:
+    if friction is None:
+        contact = data._impl.contact
+        friction = jnp.where(contact.dim > 1, contact.friction[:, 0], 0)
+    return resolve_contacts(space.inverse_inertia, space.velocity, friction, restitution, **arrays, **dict(static))
+
+
+def _pushed(data: mjx.Data, space: ContactSpace, contacts: Contacts) -> mjx.Data:
+    return data.replace(qvel=data.qvel + jnp.einsum("ka,kan->n", contacts.impulse, space.effect))
+
+
+def _split(law: Any, options: dict[str, Any]) -> tuple[dict[str, Any], tuple]:
+    """Options that are arrays, and those that choose a program."""
+    arrays = {name: value for name, value in options.items() if name in ARRAYS and value is not None}
+    chosen = {"law": law} | {name: value for name, value in options.items() if name in STATIC}
+    fixed = {name: tuple(value) if isinstance(value, list) else value for name, value in chosen.items()}
+    return arrays, tuple(sorted(fixed.items()))
+
+
+def _check(model: mjx.Model, data: mjx.Data, options: dict[str, Any]) -> None:
+    if not isinstance(model, mjx.Model) or not isinstance(data, mjx.Data):
+        raise TypeError(
+            f"model and data are a {type(model).__name__} and a {type(data).__name__}; "
+            "pass mjx.put_model(model) and mjx.make_data(model)"
+        )
+    if model.impl != mjx.Impl.JAX or data.impl != mjx.Impl.JAX:
+        raise ValueError(f"the implementation is {model.impl.name}; pass mjx.put_model(model, impl='jax')")
+    if data._impl.ncon == 0:
+        raise ValueError("the data has no slots for contacts; pass a model whose contacts are not disabled")
+    unknown = sorted(set(options) - set(ARRAYS) - set(STATIC))
+    if unknown:
+        raise TypeError(f"{unknown[0]} is not an option; pass one of {', '.join((*STATIC, *ARRAYS))}")

@@ -1,0 +1,110 @@
+"""Motion between impacts by MJX: a step without contact forces, of any length, and the instant of the first impact.
+
+MJX has no switch that keeps the search for contacts and leaves out their forces, so a step is made with data that has
+no slots for contacts at all; equalities, limits, actuators, damping and the choice of integrator are MJX's.
+
+The instant is bracketed: no contact approaches below distance zero before, one does after. Newton's iteration starts
+from the late end, where MJX reports the contact (it does not report those of a box that are still open), and bisection
+takes over where Newton leaves the bracket.
+"""
+
+import dataclasses
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Bool, Float, Int
+
+from jimpact.interop.mjx_contact import jacobians, mjx, positions
+from jimpact.types import Array
+
+__all__ = ["advance", "displaced", "first_impact", "with_state"]
+
+DEPTH = {"float64": 1e-10, "float32": 1e-6}  # m, penetration at which the instant counts as found
+MOST = 60  # iterations: bisection alone ends within round-off
+
+
+class Search(NamedTuple):
+    """A bracket of the instant of impact, after the data that the motion started from, s."""
+
+    early: Float[Array, ""]  # nothing has hit
+    late: Float[Array, ""]  # something has hit, or this is the end
+    tried: Float[Array, ""]  # to be looked at next
+    found: mjx.Data  # at the late end
+    done: Bool[Array, ""]
+    looks: Int[Array, ""]
+
+
+def first_impact(
+    model: mjx.Model, data: mjx.Data, duration: Float[Array, ""], slow: Float[Array, ""]
+) -> tuple[mjx.Data, Float[Array, ""]]:
+    """Data when a contact first closes faster than `slow` (m/s), or after `duration`; and when that is.
+
+    The contact has penetrated by less than DEPTH, unless it had when the motion started.
+    """
+    deepest = DEPTH[data.qpos.dtype.name]
+    resolution = 4 * jnp.finfo(data.qpos.dtype).eps * duration
+
+    def look(search: Search) -> Search:
+        moved = positions(model, advance(model, data, search.tried))
+        distance = moved._impl.contact.dist
+        approach = -(jacobians(model, moved) @ moved.qvel)[:, 2]
+        closing = (distance < 0) & (approach > slow)
+        hit = closing.any()
+        early, late = jnp.where(hit, search.early, search.tried), jnp.where(hit, search.tried, search.late)
+        depth = jnp.where(closing, -distance, 0)
+        back = jnp.max(depth / jnp.where(closing, approach, 1))
+        newton = late - back
+        tried = jnp.where(hit & (newton > early), newton, 0.5 * (early + late))
+        nothing = ~hit & (search.tried >= duration)
+        enough = hit & (depth.max() < deepest)
+        keep = hit | nothing
+        found = with_state(search.found, moved, keep)
+        done = nothing | enough | (late - early <= resolution)
+        return Search(early, late, tried, found, done, search.looks + 1)
+
+    zero = jnp.zeros_like(duration)
+    start = Search(zero, duration, duration, data, jnp.asarray(False), jnp.asarray(0))
+    end = lax.while_loop(lambda search: ~search.done & (search.looks < MOST), look, start)
+    return end.found, end.late
+
+
+def advance(model: mjx.Model, data: mjx.Data, duration: Float[Array, ""]) -> mjx.Data:
+    """One step of MJX of this length without contact forces; places are not brought up to date."""
+    flags = model.opt.disableflags | mjx.DisableBit.CONTACT
+    free = model.replace(opt=model.opt.replace(disableflags=flags, timestep=duration))
+    return with_state(data, mjx.step(free, with_state(mjx.make_data(free), data)))
+
+
+def with_state(data: mjx.Data, other: mjx.Data, where: Bool[Array, ""] | bool = True) -> mjx.Data:
+    """`data` with all of `other` that does not depend on slots for contacts."""
+    names = [field.name for field in dataclasses.fields(data) if field.name != "_impl"]
+    if where is True:
+        return data.replace(**{name: getattr(other, name) for name in names})
+    pairs = {name: (getattr(other, name), getattr(data, name)) for name in names}
+    return data.replace(**{name: jnp.where(where, *pair) for name, pair in pairs.items()})
+
+
+def displaced(model: mjx.Model, qpos: Float[Array, " q"], change: Float[Array, " n"]) -> Float[Array, " q"]:
+    """qpos after a small displacement in the coordinates of qvel."""
+    parts, q, v = [], 0, 0
+    for kind in model.jnt_type:
+        straight, turning = {0: (3, 3), 1: (0, 3)}.get(int(kind), (1, 0))
+        parts.append(qpos[q : q + straight] + change[v : v + straight])
+        q, v = q + straight, v + straight
+        if turning:
+            parts.append(_turned(qpos[q : q + 4], change[v : v + 3]))
+            q, v = q + 4, v + 3
+    return jnp.concatenate(parts)
+
+
+def _turned(quaternion: Float[Array, "4"], turn: Float[Array, "3"]) -> Float[Array, "4"]:
+    """The quaternion after a turn about body axes, by the sine and cosine of half the angle."""
+    square = jnp.sum(turn * turn)
+    moving = square > 0
+    angle = jnp.where(moving, jnp.sqrt(jnp.where(moving, square, 1)), 0)
+    vector = turn * 0.5 * jnp.sinc(angle / (2 * jnp.pi))
+    w, u = quaternion[0], quaternion[1:]
+    cosine = jnp.cos(0.5 * angle)
+    rotated = jnp.concatenate([(w * cosine - u @ vector)[None], w * vector + cosine * u + jnp.cross(u, vector)])
+    return rotated / jnp.linalg.norm(rotated)
