@@ -72,7 +72,7 @@ def _rows(result: dict[str, Any]) -> list[tuple[str, Any]]:
         if isinstance(value, dict):
             rows += [(f"{name}: {inner}".replace("_", " "), number) for inner, number in value.items()]
         elif isinstance(value, tuple):
-            rows.append((name, "{:.4f} ({:.4f} to {:.4f})".format(*value)))
+            rows.append((name, "{:.4g} ({:.4g} to {:.4g})".format(*value)))
         else:
             rows.append((name, value))
     return rows
