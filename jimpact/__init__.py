@@ -20,7 +20,7 @@ from jimpact.rays import invariant_directions
 from jimpact.rotation import Motion
 from jimpact.sequence import Contacts, resolve_contacts
 from jimpact.shapes import Ellipsoid, Hull, Planes, Sphere, box
-from jimpact.simulate import Ending, Run, energy, motion_at, simulate
+from jimpact.simulate import Ending, Run, energy, motion_at, simulate, simulate_pair
 from jimpact.state import Impact, ImpactError, ImpactInfo, Outcome, require
 from jimpact.trace import trace
 
@@ -64,6 +64,7 @@ __all__ = [
     "require",
     "resolve_contacts",
     "simulate",
+    "simulate_pair",
     "solve",
     "solve_planar",
     "trace",

@@ -1,20 +1,19 @@
-"""Free flight of a rigid body under gravity, and when it first touches a plane.
+"""Free flight of a rigid body under gravity, and the search for the first contact.
 
 The flight is exact: a parabola, and the rotation of a free body. The time of impact is approached from the side of no
-contact: from the gap of every point of the body to every plane, two derivatives, and a bound of the third over the
-flight follows a time during which nothing can touch; the body flies for so long, and so on. Near a contact the gap
-that is left shrinks with the third power, so that few steps suffice; no step is ever too long, so that no contact is
-missed, however thin the corner or fast the spin. A sphere takes one step: its gap is a parabola.
-
-To the derivative, the time of impact is the root of the gap, by the implicit function theorem.
+contact: from every gap that might close, two derivatives, and a bound of the third over the flight follows a time
+during which nothing can touch; the bodies fly for so long, and so on. Near a contact the gap that is left shrinks with
+the third power, so that few steps suffice; no step is ever too long, so that no contact is missed, however thin the
+corner or fast the spin. A sphere takes one step: its gap to a plane is a parabola.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import jax.numpy as jnp
 from jax import lax
 
-from jimpact.contact import definite_inverse, transform
+from jimpact.contact import Body, definite_inverse, transform
 from jimpact.numerics import anywhere
 from jimpact.rotation import (
     Motion,
@@ -25,10 +24,25 @@ from jimpact.rotation import (
     rotation_matrix,
     steady_rotation,
 )
-from jimpact.shapes import Gaps, Planes, Shape, Sphere, Turning, gaps, reach
+from jimpact.shapes import Gaps, Shape, Sphere, Turning
 from jimpact.types import Array, Flag, Matrix3, Scalar, Vector3, Whole
 
-__all__ = ["Meeting", "Solid", "first_contact", "fly", "slack", "turning"]
+__all__ = [
+    "FOREVER",
+    "NEAR",
+    "Look",
+    "Meeting",
+    "Solid",
+    "Touch",
+    "body_of",
+    "fastest_of",
+    "first_root",
+    "fly",
+    "later",
+]
+__all__ += ["look", "search", "turning"]
+
+M = TypeVar("M")
 
 ADVANCES = 1000  # steps towards a contact; about 10 suffice, a body that spins beside a plane takes one per ANGLE
 ANGLE = 0.5  # rad of spin that one step may take at most
@@ -48,13 +62,32 @@ class Solid(NamedTuple):
 class Meeting(NamedTuple):
     """The first contact of a flight. Nothing in it has a derivative."""
 
-    time: Scalar  # from the start of the flight; `limit` where there is none before
+    time: Scalar  # from the start of the flight; the limit where there is none before
     touched: Flag
     finished: Flag  # whether it is known
-    point: Whole  # which point of the shape
-    plane: Whole
-    speed: Scalar  # of approach
-    resting: Flag  # whether it is no faster than `rest`
+    resting: Flag  # whether it is pressed and slow
+    which: Any  # what touches, as the world it happens in tells it
+
+
+class Touch(NamedTuple):
+    """A contact of two bodies, with derivatives."""
+
+    gap: Scalar
+    point: Vector3  # world axes
+    normal: Vector3  # from body b into body a
+    friction: Scalar
+    restitution: Scalar
+    bodies: tuple[Body, Body]
+
+
+class Look(NamedTuple):
+    """What is seen of all gaps at one time: shapes (..., points, planes), or (..., pairs of points, 1)."""
+
+    gaps: Gaps
+    touching: Flag  # and approaching, or slow
+    slow: Flag  # neither approaching nor leaving faster than the speed of rest, and pressed
+    pace: Scalar  # rate of turning to which the bounds of third derivatives belong
+    which: Any = None  # what is nearest
 
 
 def fly(solid: Solid, motion: Motion, gravity: Vector3, time: Scalar) -> Motion:
@@ -83,86 +116,94 @@ def turning(solid: Solid, motion: Motion) -> Turning:
     return Turning(axes, motion.angular_velocity, transform(axes, rate), greatest_spin(solid.inertia, spin))
 
 
-def slack(solid: Solid, motion: Motion, planes: Planes) -> Array:
-    """Round-off of a gap, (..., planes)."""
-    size = jnp.max(jnp.abs(motion.position), -1)[..., None] + reach(solid.shape)[..., None] + jnp.abs(planes.offset)
-    return NEAR * jnp.finfo(size.dtype).eps * size
+def later(solid: Solid, motion: Motion, gravity: Vector3, time: Scalar) -> Motion:
+    """The motion after a time that is zero, for its derivative."""
+    t = time[..., None]
+    spin = jnp.concatenate([jnp.zeros_like(t), motion.angular_velocity], -1)
+    return Motion(
+        motion.position + t * motion.velocity,
+        motion.orientation + 0.5 * t * quaternion_product(spin, motion.orientation),
+        motion.velocity + t * gravity,
+        motion.angular_velocity + t * turning(solid, motion).spin_rate,
+    )
 
 
-def first_contact(
-    solid: Solid, start: Motion, planes: Planes, gravity: Vector3, limit: Scalar, rest: Scalar, going: Flag
-) -> Meeting:
-    """When, and where, the body first touches a plane that it approaches, up to the time `limit`.
+def body_of(solid: Solid, motion: Motion) -> Body:
+    """The body in world axes."""
+    axes = rotation_matrix(motion.orientation)
+    inertia = jnp.einsum("...ij,...jk,...lk->...il", axes, solid.inertia, axes, precision="highest")
+    return Body(solid.mass, inertia, motion.position, motion.velocity, motion.angular_velocity)
 
-    Also a contact that neither approaches nor leaves faster than `rest`, and is pressed, counts. Lanes that are not
-    `going` are not looked at.
+
+def look(now: Gaps, near: Array, rest: Scalar, pace: Scalar) -> Look:
+    """Which gaps are closed: `near` is their round-off, `rest` the speed of rest."""
+    slow = (jnp.abs(now.rate) <= rest[..., None, None]) & (now.second <= 0)
+    return Look(now, (now.value <= near) & ((now.rate < 0) | slow), slow, pace)
+
+
+def search(
+    see: Callable[[M], Look],
+    move: Callable[[M, Scalar], M],
+    start: M,
+    outside: Scalar,
+    limit: Scalar,
+    going: Flag,
+) -> tuple[Scalar, Look, Flag, Flag]:
+    """Go on by safe times until something touches, or up to the time `limit`, in the lanes that are `going`.
+
+    `outside` is a time during which nothing can touch. Returns the time and what is seen then, whether
+    something touches, and whether all that is known.
     """
-    solid, start, planes, gravity, limit, rest = lax.stop_gradient((solid, start, planes, gravity, limit, rest))
-    fastest = turning(solid, start).fastest
-    near = slack(solid, start, planes)[..., None, :]
-
-    def contacts(motion: Motion) -> tuple[Gaps, Flag, Flag]:
-        now = gaps(solid.shape, turning(solid, motion), planes, motion, gravity)
-        slow = (jnp.abs(now.rate) <= rest[..., None, None]) & (now.second <= 0)
-        return now, (now.value <= near) & ((now.rate < 0) | slow), slow
 
     def step(state: _Search) -> _Search:
-        now, touching, _ = contacts(state.motion)
-        open_ = state.open & ~touching.any((-1, -2)) & (state.time < limit)
-        safe = jnp.where(state.steps == 0, jnp.maximum(outside, _safe_time(now, fastest)), _safe_time(now, fastest))
+        now = see(state.motion)
+        open_ = state.open & ~now.touching.any((-1, -2)) & (state.time < limit)
+        safe = _safe_time(now.gaps, now.pace)
+        safe = jnp.where(state.steps == 0, jnp.maximum(outside, safe), safe)
         ahead = jnp.minimum(safe, limit - state.time)
         never = ahead >= FOREVER
         ahead = jnp.where(open_ & ~never, ahead, 0)
         time = jnp.where(open_ & never, limit, state.time + ahead)
-        return _Search(state.steps + 1, time, fly(solid, state.motion, gravity, ahead), open_ & ~never)
+        return _Search(state.steps + 1, time, move(state.motion, ahead), open_ & ~never)
 
     def more(state: _Search) -> Flag:
         return anywhere(state.open) & (state.steps < ADVANCES)
 
-    outside = _outside(solid, start, planes, gravity)
     last = lax.while_loop(more, step, _Search(jnp.zeros((), jnp.int32), jnp.zeros_like(limit), start, going))
-    now, touching, slow = contacts(last.motion)
-    flat = lambda a: a.reshape((*touching.shape[:-2], -1))  # noqa: E731
-    approach = flat(jnp.where(touching, -now.rate, -jnp.inf))
-    best = jnp.argmax(approach, -1)
-    of = lambda a: jnp.take_along_axis(a, best[..., None], -1)[..., 0]  # noqa: E731
-    touched = touching.any((-1, -2)) & going & (last.time < FOREVER)
-    point, plane = best // now.value.shape[-1], best % now.value.shape[-1]
-    return Meeting(last.time, touched, ~last.open, point, plane, of(approach), of(flat(slow)))
+    now = see(last.motion)
+    touched = now.touching.any((-1, -2)) & going & (last.time < FOREVER) & ~last.open
+    return last.time, now, touched, ~last.open
+
+
+def fastest_of(now: Look) -> Whole:
+    """Of all that touch, the number of the fastest approach, in the order of the last two axes."""
+    approach = jnp.where(now.touching, -now.gaps.rate, -jnp.inf)
+    return jnp.argmax(approach.reshape((*approach.shape[:-2], -1)), -1)
 
 
 class _Search(NamedTuple):
     steps: Whole
     time: Scalar
-    motion: Motion
+    motion: Any
     open: Flag
 
 
-def _outside(solid: Solid, start: Motion, planes: Planes, gravity: Vector3) -> Scalar:
-    """How long the ball that holds the shape touches no plane."""
-    if isinstance(solid.shape, Sphere):
-        return jnp.zeros_like(start.position[..., 0])  # its own gap is looked at anyway
-    ball = gaps(Sphere(reach(solid.shape)), turning(solid, start), planes, start, gravity)
-    time = jnp.where(ball.value > 0, _first_root(ball.value, ball.rate, ball.second), 0)
-    return jnp.min(time, (-1, -2))
-
-
-def _safe_time(now: Gaps, fastest: Scalar) -> Scalar:
+def _safe_time(now: Gaps, pace: Scalar) -> Scalar:
     """A time within which no gap can close: the longest that any of the bounds gives.
 
     Within a time h the second derivative is no less than g'' - K h / 3 on the average that counts.
     """
-    spinning = fastest > 0
+    turns = pace > 0
     times = []
     for scale in SCALES:
-        h = jnp.where(spinning, scale / jnp.where(spinning, fastest, 1), FOREVER)
+        h = jnp.where(turns, scale / jnp.where(turns, pace, 1), FOREVER)
         least = now.second - now.third * (h / 3)[..., None, None]
-        root = _first_root(jnp.maximum(now.value, 0), now.rate, least)
+        root = first_root(jnp.maximum(now.value, 0), now.rate, least)
         times.append(jnp.minimum(jnp.min(root, (-1, -2)), h))
     return jnp.max(jnp.stack(times), 0)
 
 
-def _first_root(a: Array, b: Array, c: Array) -> Array:
+def first_root(a: Array, b: Array, c: Array) -> Array:
     """The first time > 0 at which a + b t + c t^2 / 2 sinks to zero, for a >= 0; FOREVER if it does not."""
     square = b * b - 2 * a * c
     root = jnp.sqrt(jnp.maximum(square, 0))

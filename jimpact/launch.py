@@ -1,18 +1,22 @@
 """The input of a run: checked, brought to one batch shape, and made harmless in the lanes where it cannot be used."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
 from jimpact.contact import check_batch, definite_inverse, floating
+from jimpact.duel import Duel, Pair
 from jimpact.flight import Solid
+from jimpact.room import Room
 from jimpact.rotation import Motion
 from jimpact.shapes import Ellipsoid, Hull, Planes, Shape, Sphere, reach
-from jimpact.types import Array, ArrayLike, Flag, Scalar, Vector3
+from jimpact.types import Array, ArrayLike, Flag, Scalar
 
-__all__ = ["EXTRA", "Launch", "harmless", "launch"]
+__all__ = ["EXTRA", "Launch", "harmless", "launch_duel", "launch_room"]
+
+Arrays = dict[str, tuple[ArrayLike, tuple[int, ...]]]
 
 REST = 1e-3  # default `rest_speed`, in units of the speed that a fall by the size of the body gives
 MOTION_TAILS = ((3,), (4,), (3,), (3,))
@@ -22,16 +26,14 @@ EXTRA = ("static_friction", "tangential_restitution", "mixing")
 class Launch(NamedTuple):
     """Everything a run needs, of one batch shape and dtype."""
 
-    solid: Solid
-    motion: Motion
-    planes: Planes
-    gravity: Vector3
+    world: Room | Duel
+    motion: Any  # Motion, or a Pair of them
     duration: Scalar
     rest: Scalar
     extra: dict[str, Scalar]  # coefficients that only some laws have
 
 
-def launch(
+def launch_room(
     solid: Solid,
     motion: Motion,
     planes: Planes,
@@ -42,72 +44,128 @@ def launch(
 ) -> Launch:
     """Check and broadcast, or raise with a sentence that says what to pass."""
     for name, value, kind in (("solid", solid, Solid), ("motion", motion, Motion), ("planes", planes, Planes)):
-        if not isinstance(value, kind):
-            raise TypeError(f"{name} is a {type(value).__name__}; pass a jimpact.{kind.__name__}")
-    arrays: dict[str, tuple[ArrayLike, tuple[int, ...]]] = {
-        "solid.mass": (solid.mass, ()),
-        "solid.inertia": (solid.inertia, (3, 3)),
-        **{f"motion.{n}": (a, t) for (n, a), t in zip(motion._asdict().items(), MOTION_TAILS, strict=True)},
+        _check_kind(name, value, kind)
+    arrays = {
+        **_solid_arrays("solid", solid),
+        **_motion_arrays("motion", motion),
         **_plane_arrays(planes),
-        **_shape_arrays(solid.shape),
-        "gravity": (gravity, (3,)),
-        "duration": (duration, ()),
-        "rest_speed": (-1.0 if rest_speed is None else rest_speed, ()),
-        **{name: (value, ()) for name, value in extra.items()},
+        **_common_arrays(gravity, duration, rest_speed, extra),
     }
     found = _broadcast(arrays)
-    take = lambda prefix: [a for name, a in found.items() if name.startswith(prefix + ".")]  # noqa: E731
-    return Launch(
-        Solid(found["solid.mass"], found["solid.inertia"], type(solid.shape)(*take("shape"))),
-        Motion(*take("motion")),
-        Planes(*take("planes")),
-        found["gravity"],
-        found["duration"],
-        found["rest_speed"],
-        {name: found[name] for name in extra},
-    )
+    world = Room(_solid("solid", solid, found), Planes(*_fields("planes", found)), found["gravity"])
+    return _launched(world, Motion(*_fields("motion", found)), found, extra)
+
+
+def launch_duel(
+    solids: tuple[Solid, Solid],
+    motions: tuple[Motion, Motion],
+    friction: ArrayLike,
+    restitution: ArrayLike,
+    gravity: ArrayLike,
+    duration: ArrayLike,
+    rest_speed: ArrayLike | None,
+    extra: dict[str, ArrayLike],
+) -> Launch:
+    """Check and broadcast, or raise with a sentence that says what to pass."""
+    arrays: Arrays = {"friction": (friction, ()), "restitution": (restitution, ())}
+    for letter, solid, motion in zip("ab", solids, motions, strict=True):
+        _check_kind(f"solid_{letter}", solid, Solid)
+        _check_kind(f"motion_{letter}", motion, Motion)
+        if isinstance(solid.shape, Ellipsoid):
+            raise TypeError(f"solid_{letter}.shape is an Ellipsoid; pass a Sphere, or a Hull of points with a radius")
+        arrays |= _solid_arrays(f"solid_{letter}", solid) | _motion_arrays(f"motion_{letter}", motion)
+    found = _broadcast({**arrays, **_common_arrays(gravity, duration, rest_speed, extra)})
+    a, b = (_solid(f"solid_{letter}", solid, found) for letter, solid in zip("ab", solids, strict=True))
+    world = Duel(a, b, found["friction"], found["restitution"], found["gravity"])
+    pair = Pair(*(Motion(*_fields(f"motion_{letter}", found)) for letter in "ab"))
+    return _launched(world, pair, found, extra)
 
 
 def harmless(given: Launch, default_rest: bool) -> tuple[Launch, Flag]:
-    """Units made unit, and a ball at rest in the lanes that cannot be used; and which can."""
-    given = given._replace(planes=_unit_planes(given.planes))
+    """Unit normals and quaternions, and balls at rest in the lanes that cannot be used; and which can."""
+    if isinstance(given.world, Room):
+        given = given._replace(world=given.world._replace(planes=_unit_planes(given.world.planes)))
     if default_rest:
-        given = given._replace(rest=REST * _fall(given))
+        given = given._replace(rest=REST * _fall(given.world))
     valid = _valid(given)
-    given = jax.tree.map(lambda a, b: _where(valid, a, b), given, _ball(given))
-    q = given.motion.orientation
-    q = q / jnp.sqrt(jnp.sum(q * q, -1, keepdims=True))
-    return given._replace(motion=given.motion._replace(orientation=q)), valid
+    stand_in = (_ball if isinstance(given.world, Room) else _balls)(given)
+    given = jax.tree.map(lambda a, b: _where(valid, a, b), given, stand_in)
+    return given._replace(motion=jax.tree.map(_unit, given.motion, is_leaf=lambda m: isinstance(m, Motion))), valid
 
 
-def _shape_arrays(shape: Shape) -> dict[str, tuple[ArrayLike, tuple[int, ...]]]:
+def _unit(motion: Motion) -> Motion:
+    q = motion.orientation
+    return motion._replace(orientation=q / jnp.sqrt(jnp.sum(q * q, -1, keepdims=True)))
+
+
+def _check_kind(name: str, value: Any, kind: type) -> None:
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} is a {type(value).__name__}; pass a jimpact.{kind.__name__}")
+
+
+def _launched(
+    world: Room | Duel, motion: Motion | Pair, found: dict[str, Array], extra: dict[str, ArrayLike]
+) -> Launch:
+    return Launch(world, motion, found["duration"], found["rest_speed"], {name: found[name] for name in extra})
+
+
+def _fields(prefix: str, found: dict[str, Array]) -> list[Array]:
+    return [a for name, a in found.items() if name.startswith(prefix + ".")]
+
+
+def _solid(prefix: str, solid: Solid, found: dict[str, Array]) -> Solid:
+    shape = type(solid.shape)(*_fields(f"{prefix}.shape", found))
+    return Solid(found[f"{prefix}.mass"], found[f"{prefix}.inertia"], shape)
+
+
+def _solid_arrays(prefix: str, solid: Solid) -> Arrays:
+    shape = {f"{prefix}.shape.{name}": value for name, value in _shape_arrays(prefix, solid.shape).items()}
+    return {f"{prefix}.mass": (solid.mass, ()), f"{prefix}.inertia": (solid.inertia, (3, 3)), **shape}
+
+
+def _motion_arrays(prefix: str, motion: Motion) -> Arrays:
+    return {f"{prefix}.{n}": (a, t) for (n, a), t in zip(motion._asdict().items(), MOTION_TAILS, strict=True)}
+
+
+def _common_arrays(
+    gravity: ArrayLike, duration: ArrayLike, rest_speed: ArrayLike | None, extra: dict[str, ArrayLike]
+) -> Arrays:
+    rest = -1.0 if rest_speed is None else rest_speed
+    common: Arrays = {"gravity": (gravity, (3,)), "duration": (duration, ()), "rest_speed": (rest, ())}
+    return {**common, **{name: (value, ()) for name, value in extra.items()}}
+
+
+def _shape_arrays(prefix: str, shape: Shape) -> Arrays:
     if isinstance(shape, Sphere):
-        return {"shape.radius": (shape.radius, ())}
+        return {"radius": (shape.radius, ())}
     if isinstance(shape, Ellipsoid):
-        return {"shape.semi_axes": (shape.semi_axes, (3,))}
+        return {"semi_axes": (shape.semi_axes, (3,))}
     if not isinstance(shape, Hull):
-        raise TypeError(f"solid.shape is a {type(shape).__name__}; pass a Sphere, an Ellipsoid, a Hull or box(...)")
-    size = jnp.shape(shape.points)
-    if len(size) < 2 or size[-1] != 3 or not size[-2]:
-        raise ValueError(f"shape.points has shape {size}; pass (..., k, 3) with at least one point")
-    return {"shape.points": (shape.points, size[-2:]), "shape.radius": (shape.radius, ())}
+        raise TypeError(f"{prefix}.shape is a {type(shape).__name__}; pass a Sphere, an Ellipsoid, a Hull or box(...)")
+    return {"points": (shape.points, _rows(f"{prefix}.shape.points", shape.points, "k")), "radius": (shape.radius, ())}
 
 
-def _plane_arrays(planes: Planes) -> dict[str, tuple[ArrayLike, tuple[int, ...]]]:
-    size = jnp.shape(planes.normal)
-    if len(size) < 2 or size[-1] != 3 or not size[-2]:
-        raise ValueError(f"planes.normal has shape {size}; pass (..., p, 3) with at least one plane")
-    arrays: dict[str, tuple[ArrayLike, tuple[int, ...]]] = {"planes.normal": (planes.normal, size[-2:])}
+def _plane_arrays(planes: Planes) -> Arrays:
+    tail = _rows("planes.normal", planes.normal, "p")
+    arrays: Arrays = {"planes.normal": (planes.normal, tail)}
     for name in Planes._fields[1:]:
         value = getattr(planes, name)
         if jnp.ndim(value) == 0 or jnp.shape(value)[-1] == 1:
             value = floating(f"planes.{name}", value, () if jnp.ndim(value) == 0 else (1,))
-            value = jnp.broadcast_to(value, (*jnp.shape(value)[:-1], size[-2]))
-        arrays[f"planes.{name}"] = (value, (size[-2],))
+            value = jnp.broadcast_to(value, (*jnp.shape(value)[:-1], tail[0]))
+        arrays[f"planes.{name}"] = (value, (tail[0],))
     return arrays
 
 
-def _broadcast(arrays: dict[str, tuple[ArrayLike, tuple[int, ...]]]) -> dict[str, Array]:
+def _rows(name: str, value: ArrayLike, letter: str) -> tuple[int, ...]:
+    """The last two axes of an array of vectors."""
+    size = jnp.shape(value)
+    if len(size) < 2 or size[-1] != 3 or not size[-2]:
+        raise ValueError(f"{name} has shape {size}; pass (..., {letter}, 3) with at least one row")
+    return size[-2:]
+
+
+def _broadcast(arrays: Arrays) -> dict[str, Array]:
     """Arrays of one floating dtype and one batch shape."""
     checked = {name: floating(name, value, tail) for name, (value, tail) in arrays.items()}
     tails = {name: tail for name, (_, tail) in arrays.items()}
@@ -129,48 +187,72 @@ def _unit_planes(planes: Planes) -> Planes:
 
 
 def _valid(given: Launch) -> Flag:
-    """Finite numbers, of a body that can exist."""
+    """Finite numbers, of bodies that can exist."""
     given = lax.stop_gradient(given)
-    solid, planes, q = given.solid, given.planes, given.motion.orientation
-    batch = given.duration.ndim
-    finite = jnp.ones(given.duration.shape, bool)
-    for a in jax.tree.leaves((solid, given.motion, planes, given.gravity, given.rest, given.extra)):
-        finite &= jnp.isfinite(a).reshape((*a.shape[:batch], -1)).all(-1)
-    eps = jnp.finfo(q.dtype).eps
+    world, batch = given.world, given.duration.ndim
+    valid = (given.duration >= 0) & (given.rest >= 0)
+    for a in jax.tree.leaves(given._replace(duration=given.rest)):
+        valid &= jnp.isfinite(a).reshape((*a.shape[:batch], -1)).all(-1)
+    if isinstance(world, Room):
+        friction, restitution = world.planes.friction, world.planes.restitution
+        valid &= ((friction >= 0) & (restitution >= 0) & (restitution <= 1)).all(-1)
+        return valid & _valid_body(world.solid, given.motion)
+    valid &= (world.friction >= 0) & (world.restitution >= 0) & (world.restitution <= 1) & (world.radii() > 0)
+    return valid & _valid_body(world.solid_a, given.motion.a) & _valid_body(world.solid_b, given.motion.b)
+
+
+def _valid_body(solid: Solid, motion: Motion) -> Flag:
+    """Whether there is such a body, and its orientation is a unit quaternion."""
+    q, inertia, shape = motion.orientation, solid.inertia, solid.shape
+    eps, eye = jnp.finfo(q.dtype).eps, jnp.eye(3, dtype=q.dtype)
     unit = jnp.abs(jnp.sum(q * q, -1) - 1) < eps**0.5
-    inertia, trace = solid.inertia, jnp.trace(solid.inertia, axis1=-2, axis2=-1)
+    trace = jnp.trace(inertia, axis1=-2, axis2=-1)[..., None, None]
     _, definite = definite_inverse(inertia)
-    # A moment is no more than the sum of the other two: trace / 2 - I is positive semidefinite, but for a flat body.
-    spread = 0.5 * (1 + 1e3 * eps) * trace[..., None, None] * jnp.eye(3, dtype=q.dtype) - inertia
-    _, possible = definite_inverse(spread)
-    if isinstance(solid.shape, Sphere):
-        even = trace[..., None, None] / 3 * jnp.eye(3, dtype=q.dtype)
-        possible &= (jnp.abs(inertia - even) <= 1e3 * eps * trace[..., None, None]).all((-1, -2))
-    shape = solid.shape
+    # A moment is no more than the sum of the other two: trace / 2 - I is positive; zero, but for round-off, if flat.
+    _, possible = definite_inverse(0.5 * (1 + 1e3 * eps) * trace * eye - inertia)
+    if isinstance(shape, Sphere):
+        possible &= (jnp.abs(inertia - trace / 3 * eye) <= 1e3 * eps * trace).all((-1, -2))
     sizes = shape.semi_axes if isinstance(shape, Ellipsoid) else shape.radius[..., None]
     large = (sizes >= 0 if isinstance(shape, Hull) else sizes > 0).all(-1)
-    material = (planes.friction >= 0) & (planes.restitution >= 0) & (planes.restitution <= 1)
-    times = (given.duration >= 0) & (given.rest >= 0)
-    return finite & unit & (solid.mass > 0) & definite & possible & large & material.all(-1) & times
+    return unit & (solid.mass > 0) & definite & possible & large
 
 
 def _ball(given: Launch) -> Launch:
     """A harmless stand-in: at rest beside its planes, without gravity."""
+    assert isinstance(given.world, Room)
+    zero, planes = jax.tree.map(jnp.zeros_like, given), given.world.planes
+    upright = jnp.zeros_like(planes.normal).at[..., 2].set(1)
+    planes = zero.world.planes._replace(normal=upright, offset=jnp.full_like(planes.offset, -9.0))
+    world = Room(_unit_solid(given.world.solid), planes, zero.world.gravity)
+    return zero._replace(world=world, motion=_still(zero.motion, 0.0), duration=jnp.ones_like(given.duration))
+
+
+def _balls(given: Launch) -> Launch:
+    """The same for two bodies: at rest, and apart."""
+    assert isinstance(given.world, Duel)
     zero = jax.tree.map(jnp.zeros_like, given)
-    one = jnp.ones_like(given.duration)
-    shape = jax.tree.map(jnp.ones_like, given.solid.shape)
-    eye = jnp.broadcast_to(jnp.eye(3, dtype=one.dtype), given.solid.inertia.shape)
-    upright = jnp.zeros_like(given.planes.normal).at[..., 2].set(1)
-    still = zero.motion._replace(orientation=zero.motion.orientation.at[..., 0].set(1))
-    planes = zero.planes._replace(normal=upright, offset=jnp.full_like(given.planes.offset, -9.0))
-    return zero._replace(solid=Solid(one, eye, shape), motion=still, planes=planes, duration=one)
+    solids = (_unit_solid(given.world.solid_a), _unit_solid(given.world.solid_b))
+    world = zero.world._replace(solid_a=solids[0], solid_b=solids[1])
+    pair = Pair(_still(zero.motion.a, 9.0), _still(zero.motion.b, -9.0))
+    return zero._replace(world=world, motion=pair, duration=jnp.ones_like(given.duration))
+
+
+def _unit_solid(solid: Solid) -> Solid:
+    eye = jnp.broadcast_to(jnp.eye(3, dtype=solid.inertia.dtype), solid.inertia.shape)
+    return Solid(jnp.ones_like(solid.mass), eye, jax.tree.map(jnp.ones_like, solid.shape))
+
+
+def _still(zero: Motion, height: float) -> Motion:
+    return zero._replace(position=zero.position.at[..., 2].set(height), orientation=zero.orientation.at[..., 0].set(1))
 
 
 def _where(flag: Flag, a: Array, b: Array) -> Array:
     return jnp.where(flag.reshape(flag.shape + (1,) * (a.ndim - flag.ndim)), a, b)
 
 
-def _fall(given: Launch) -> Scalar:
-    """Speed after a fall by the size of the body."""
-    gravity, shape = lax.stop_gradient((given.gravity, given.solid.shape))
-    return jnp.sqrt(2 * jnp.sqrt(jnp.sum(gravity**2, -1)) * reach(shape))
+def _fall(world: Room | Duel) -> Scalar:
+    """Speed after a fall by the size of the body; of two bodies nothing is pressed by gravity."""
+    gravity = lax.stop_gradient(world.gravity)
+    if isinstance(world, Duel):
+        return 0 * gravity[..., 0]
+    return jnp.sqrt(2 * jnp.sqrt(jnp.sum(gravity**2, -1)) * reach(lax.stop_gradient(world.solid.shape)))

@@ -23,15 +23,17 @@ from jax import lax
 from jaxtyping import Float, Int
 
 from jimpact.bodies import collide
-from jimpact.contact import Body, floating, immovable, transform
-from jimpact.flight import Meeting, Solid, first_contact, fly, slack, turning
-from jimpact.launch import EXTRA, Launch, harmless, launch
-from jimpact.rotation import Motion, quaternion_product, rotation_matrix
-from jimpact.shapes import Planes, gaps, reach, touching_point
+from jimpact.contact import Body, floating, transform
+from jimpact.duel import Duel
+from jimpact.flight import Meeting, Solid, Touch
+from jimpact.launch import EXTRA, Launch, harmless, launch_duel, launch_room
+from jimpact.room import Room
+from jimpact.rotation import Motion, rotation_matrix
+from jimpact.shapes import Planes
 from jimpact.state import Outcome
 from jimpact.types import Array, ArrayLike, Flag, Scalar, Vector3, Whole
 
-__all__ = ["Bounces", "Ending", "Run", "energy", "motion_at", "simulate"]
+__all__ = ["Bounces", "Ending", "Run", "energy", "motion_at", "simulate", "simulate_pair"]
 
 GRAVITY = (0.0, 0.0, -9.81)
 OVERLAP = 1e-9  # of the size of the body: deeper is an overlap
@@ -56,22 +58,21 @@ class Bounces(NamedTuple):
     """The impacts of a run, in order of time; nan and -1 after the last. Shapes after the batch axes: k impacts."""
 
     time: Float[Array, "... k"]  # s
-    plane: Int[Array, "... k"]
+    plane: Int[Array, "... k"]  # its number
     point: Float[Array, "... k 3"]  # of contact, world axes, m
     impulse: Float[Array, "... k 3"]  # on the body, world axes, N s
     energy_change: Float[Array, "... k"]  # J
-    before: Motion
-    after: Motion
+    before: Any  # Motion, or a Pair
+    after: Any
 
 
 class Run(NamedTuple):
     """One run, or a batch of them."""
 
-    solid: Solid
-    gravity: Vector3
-    start: Motion
+    world: Room | Duel
+    start: Any  # Motion, or of two bodies a Pair (a, b) of them
     bounces: Bounces
-    end: Motion
+    end: Any
     time: Scalar  # at the end, s
     impacts: Whole
     ending: Whole
@@ -105,114 +106,128 @@ def simulate(
     Returns:
         Run: the impacts, the motion at the end, and why it ended.
     """
+    _check_impacts(impacts)
+    extra = {name: options.pop(name) for name in EXTRA if options.get(name) is not None}
+    given = launch_room(solid, motion, planes, gravity, duration, rest_speed, extra)
+    return _run(given, int(impacts), rest_speed is None, (("law", law), *options.items()))
+
+
+def simulate_pair(
+    solid_a: Solid,
+    solid_b: Solid,
+    motion_a: Motion,
+    motion_b: Motion,
+    friction: Float[ArrayLike, "..."],
+    restitution: Float[ArrayLike, "..."],
+    *,
+    gravity: Float[ArrayLike, "... 3"] = GRAVITY,  # type: ignore[assignment]
+    impacts: int = 10,
+    duration: Float[ArrayLike, "..."] = jnp.inf,
+    rest_speed: Float[ArrayLike, "..."] | None = None,
+    law: str = "stronge",
+    **options: Any,
+) -> Run:
+    """Let two bodies fly under the same gravity and hit each other; all arguments broadcast over leading axes.
+
+    Each is a `Sphere` or a `Hull`, and at least one of them round: a sphere, or a hull with a radius above 0, for two
+    sharp edges have no normal. Motions in the run are pairs (a, b); impulses are those on body a. Arguments as in
+    `simulate`; `rest_speed` is 0 by default.
+    """
+    _check_impacts(impacts)
+    extra = {name: options.pop(name) for name in EXTRA if options.get(name) is not None}
+    bodies = ((solid_a, solid_b), (motion_a, motion_b))
+    given = launch_duel(*bodies, friction, restitution, gravity, duration, rest_speed, extra)
+    return _run(given, int(impacts), rest_speed is None, (("law", law), *options.items()))
+
+
+def _check_impacts(impacts: int) -> None:
     if isinstance(impacts, bool) or not isinstance(impacts, Integral) or impacts < 1:
         raise ValueError(f"impacts={impacts!r}; pass a whole number of at least 1")
-    extra = {name: options.pop(name) for name in EXTRA if options.get(name) is not None}
-    given = launch(solid, motion, planes, gravity, duration, rest_speed, extra)
-    return _run(given, int(impacts), rest_speed is None, (("law", law), *options.items()))
 
 
 @partial(jax.jit, static_argnums=(1, 2, 3))
 def _run(given: Launch, impacts: int, default_rest: bool, options: tuple[tuple[str, Any], ...]) -> Run:
     given, valid = harmless(given, default_rest)
-    begin = _State(given.motion, jnp.zeros_like(given.rest), _first_ending(given, valid))
+    gap, size = given.world.depth(given.motion)
+    first = jnp.where(gap < -OVERLAP * size, Ending.OVERLAPPING, GOING)
+    first = jnp.where(valid, first, Ending.INVALID).astype(jnp.int32)
     bounce = partial(_bounce, given, partial(collide, **dict(options)))
+    begin = _State(given.motion, jnp.zeros_like(given.rest), first)
     last, bounces = lax.scan(bounce, begin, jnp.arange(impacts + 1) < impacts)
     bounces = jax.tree.map(lambda a: a[:impacts], bounces)
     happened = bounces.plane >= 0
-    bounces = jax.tree.map(lambda a: jnp.moveaxis(_masked(happened, a), 0, last.ending.ndim), bounces)
+    bounces = jax.tree.map(lambda a: jnp.moveaxis(_masked(happened, a), 0, first.ndim), bounces)
     good = (last.ending != Ending.INVALID) & (last.ending != Ending.OVERLAPPING)
     end = jax.tree.map(partial(_masked, good), last.motion)
     time, count = _masked(good, last.time), happened.sum(0, dtype=jnp.int32)
-    return Run(given.solid, given.gravity, given.motion, bounces, end, time, count, last.ending)
+    return Run(given.world, given.motion, bounces, end, time, count, last.ending)
 
 
 class _State(NamedTuple):
-    motion: Motion
+    motion: Any
     time: Scalar
     ending: Whole
-
-
-def _first_ending(given: Launch, valid: Flag) -> Whole:
-    """Whether a lane may start."""
-    now = gaps(given.solid.shape, turning(given.solid, given.motion), given.planes, given.motion, given.gravity)
-    deepest = jnp.maximum(slack(given.solid, given.motion, given.planes), OVERLAP * reach(given.solid.shape)[..., None])
-    inside = (now.value < -deepest[..., None, :]).any((-1, -2))
-    ending = jnp.where(inside, Ending.OVERLAPPING, GOING)
-    return jnp.where(valid, ending, Ending.INVALID).astype(jnp.int32)
-
-
-def _flight(given: Launch, state: _State, allowed: Flag) -> tuple[_State, Meeting]:
-    """Fly to the next contact, or to the end. Where there is a contact to collide at, the lane is still GOING."""
-    going, left = state.ending == GOING, given.duration - state.time
-    met = first_contact(given.solid, state.motion, given.planes, given.gravity, left, given.rest, going)
-    over = going & met.finished & ~met.touched
-    free = over & jnp.isposinf(met.time)
-    enough = going & met.touched & ~allowed
-    moved = going & (met.touched | over) & ~free & ~enough
-    time = jnp.where(moved, jnp.where(met.touched, met.time, left), 0)
-    there = fly(given.solid, state.motion, given.gravity, time)
-    later = jnp.where(met.touched & ~met.resting, _delay(given, there, met), 0)
-    there = _shifted(given, there, later)
-    motion = jax.tree.map(lambda a, b: jnp.where(moved[..., None], a, b), there, state.motion)
-    ending = jnp.where(over, jnp.where(free, Ending.FREE, Ending.DURATION), state.ending)
-    ending = jnp.where(going & ~met.finished, Ending.UNFINISHED, ending)
-    ending = jnp.where(going & met.touched & met.resting, Ending.RESTING, ending)
-    ending = jnp.where(enough, Ending.IMPACTS, ending)
-    return _State(motion, state.time + jnp.where(moved, time + later, 0), ending.astype(jnp.int32)), met
-
-
-def _delay(given: Launch, there: Motion, met: Meeting) -> Scalar:
-    """Zero, with the derivative of the time of impact: that of the root of the gap."""
-    normal, offset = _of_plane(given, met, "normal"), _of_plane(given, met, "offset")
-    arm = touching_point(given.solid.shape, rotation_matrix(there.orientation), normal, met.point)
-    gap = _dot(normal, there.position + arm) - offset
-    rate = lax.stop_gradient(_dot(normal, there.velocity + jnp.cross(there.angular_velocity, arm)))
-    return -(gap - lax.stop_gradient(gap)) / jnp.where(rate < 0, rate, -1)
-
-
-def _shifted(given: Launch, motion: Motion, later: Scalar) -> Motion:
-    """The motion a little later: for derivatives, of a time that is zero."""
-    t = later[..., None]
-    spin = jnp.concatenate([jnp.zeros_like(t), motion.angular_velocity], -1)
-    return Motion(
-        motion.position + t * motion.velocity,
-        motion.orientation + 0.5 * t * quaternion_product(spin, motion.orientation),
-        motion.velocity + t * given.gravity,
-        motion.angular_velocity + t * turning(given.solid, motion).spin_rate,
-    )
 
 
 def _bounce(given: Launch, hit: Any, state: _State, allowed: Flag) -> tuple[_State, Bounces]:
     """Fly, and collide. After the last impact that is allowed only a flight without a contact is still flown."""
     state, met = _flight(given, state, allowed)
     going = state.ending == GOING
-    m = state.motion
-    axes, normal = rotation_matrix(m.orientation), _of_plane(given, met, "normal")
-    arm = touching_point(given.solid.shape, axes, normal, met.point)
-    # Lanes that do not collide hold a harmless stand-in that does.
-    velocity = jnp.where(going[..., None], m.velocity, -normal)
-    spin = jnp.where(going[..., None], m.angular_velocity, 0)
-    inertia = jnp.einsum("...ij,...jk,...lk->...il", axes, given.solid.inertia, axes, precision="highest")
-    body = Body(given.solid.mass, inertia, m.position, velocity, spin)
-    material = (_of_plane(given, met, "friction"), _of_plane(given, met, "restitution"))
-    found = hit(body, immovable(), m.position + arm, normal, *material, **given.extra)
+    touch = given.world.touch(state.motion, met.which)
+    found = _hit(given, hit, touch, going)
     known = (found.impact.outcome == Outcome.OK) | (found.impact.outcome == Outcome.SEPARATING)
     good = going & known
-    keep = lambda a, b: jnp.where(good[..., None], a, b)  # noqa: E731
-    after = m._replace(
-        velocity=keep(found.body_a.velocity, m.velocity),
-        angular_velocity=keep(found.body_a.angular_velocity, m.angular_velocity),
-    )
-    impulse = given.solid.mass[..., None] * (after.velocity - m.velocity)
-    both = m.velocity + after.velocity + jnp.cross(m.angular_velocity + after.angular_velocity, arm)
+    new = given.world.moved(state.motion, (found.body_a, found.body_b))
+    after = jax.tree.map(partial(_chosen, good), new, state.motion)
+    impulse = touch.bodies[0].mass[..., None] * (found.body_a.velocity - touch.bodies[0].velocity)
+    change = 0.5 * _dot(impulse, _slip(touch, touch.bodies) + _slip(touch, (found.body_a, found.body_b)))
     ending = jnp.where(going & ~known, Ending.UNFINISHED, state.ending).astype(jnp.int32)
-    plane = jnp.where(good, met.plane, -1).astype(jnp.int32)
-    record = Bounces(state.time, plane, m.position + arm, impulse, 0.5 * _dot(impulse, both), m, after)
+    number = jnp.where(good, given.world.number(met.which), -1).astype(jnp.int32)
+    record = Bounces(state.time, number, touch.point, impulse, change, state.motion, after)
     return _State(after, state.time, ending), record
 
 
-def motion_at(run: Run, time: Float[ArrayLike, "... m"]) -> Motion:
+def _flight(given: Launch, state: _State, allowed: Flag) -> tuple[_State, Meeting]:
+    """Fly to the next contact, or to the end. Where there is a contact to collide at, the lane is still GOING."""
+    world, going, left = given.world, state.ending == GOING, given.duration - state.time
+    met = world.meet(state.motion, left, given.rest, going)
+    over = going & met.finished & ~met.touched
+    free = over & jnp.isposinf(met.time)
+    resting = going & met.touched & met.resting
+    enough = going & met.touched & ~met.resting & ~allowed
+    moved = going & (met.touched | over) & ~free & ~enough
+    time = jnp.where(moved, jnp.where(met.touched, met.time, left), 0)
+    there: Any = world.fly(state.motion, time)
+    delay = jnp.where(moved & met.touched & ~met.resting, _delay(world.touch(there, met.which)), 0)
+    motion = jax.tree.map(partial(_chosen, moved), world.later(there, delay), state.motion)
+    ending = jnp.where(over, jnp.where(free, Ending.FREE, Ending.DURATION), state.ending)
+    ending = jnp.where(going & ~met.finished, Ending.UNFINISHED, ending)
+    ending = jnp.where(resting, Ending.RESTING, jnp.where(enough, Ending.IMPACTS, ending))
+    return _State(motion, state.time + jnp.where(moved, time + delay, 0), ending.astype(jnp.int32)), met
+
+
+def _delay(touch: Touch) -> Scalar:
+    """Zero, with the derivative of the time of impact: that of the root of the gap."""
+    rate = lax.stop_gradient(_dot(touch.normal, _slip(touch, touch.bodies)))
+    return -(touch.gap - lax.stop_gradient(touch.gap)) / jnp.where(rate < 0, rate, -1)
+
+
+def _hit(given: Launch, hit: Any, touch: Touch, going: Flag) -> Any:
+    """The collision; lanes that do not collide hold a harmless stand-in that does."""
+    a, b = touch.bodies
+    a = a._replace(velocity=jnp.where(going[..., None], a.velocity, -touch.normal))
+    a, b = (x._replace(angular_velocity=jnp.where(going[..., None], x.angular_velocity, 0)) for x in (a, b))
+    b = b._replace(velocity=jnp.where(going[..., None], b.velocity, 0))
+    return hit(a, b, touch.point, touch.normal, touch.friction, touch.restitution, **given.extra)
+
+
+def _slip(touch: Touch, bodies: tuple[Body, Body]) -> Vector3:
+    """Velocity of body a's point of contact relative to body b's, world axes."""
+    a, b = (x.velocity + jnp.cross(x.angular_velocity, touch.point - x.position) for x in bodies)
+    return a - b
+
+
+def motion_at(run: Run, time: Float[ArrayLike, "... m"]) -> Any:
     """The motion at times (..., m) of a run; nan after its end. At an impact it is the motion after it."""
     time = floating("time", time, ())
     if time.ndim == 0:
@@ -221,7 +236,7 @@ def motion_at(run: Run, time: Float[ArrayLike, "... m"]) -> Motion:
 
 
 @jax.jit
-def _motion_at(run: Run, time: Array) -> Motion:
+def _motion_at(run: Run, time: Array) -> Any:
     batch = run.time.ndim
     time = jnp.broadcast_to(time, (*run.time.shape, time.shape[-1])).astype(run.time.dtype)
     begun = jnp.concatenate([jnp.zeros_like(run.time)[..., None], run.bounces.time], -1)
@@ -235,7 +250,7 @@ def _motion_at(run: Run, time: Array) -> Motion:
         return jnp.broadcast_to(jnp.expand_dims(a, batch), (*time.shape, *a.shape[batch:]))
 
     motion = jax.tree.map(lambda a: jnp.take_along_axis(a, index[..., None], -2), starts)
-    there = fly(jax.tree.map(each, run.solid), motion, each(run.gravity), jnp.where(inside, since, 0))
+    there = jax.tree.map(each, run.world).fly(motion, jnp.where(inside, since, 0))
     return jax.tree.map(partial(_masked, inside), there)
 
 
@@ -248,21 +263,16 @@ def energy(solid: Solid, motion: Motion, gravity: Float[ArrayLike, "... 3"] = GR
     return kinetic - mass * _dot(jnp.asarray(gravity), motion.position)
 
 
-def _of_plane(given: Launch, met: Meeting, name: str) -> Array:
-    """Of the plane that is met."""
-    field = getattr(given.planes, name)
-    index = met.plane[..., None]
-    if field.ndim == index.ndim:
-        return jnp.take_along_axis(field, index, -1)[..., 0]
-    return jnp.take_along_axis(field, index[..., None], -2)[..., 0, :]
-
-
 def _dot(a: Array, b: Array) -> Scalar:
     return jnp.sum(a * b, -1)
+
+
+def _chosen(flag: Flag, a: Array, b: ArrayLike) -> Array:
+    return jnp.where(flag.reshape(flag.shape + (1,) * (a.ndim - flag.ndim)), a, b)
 
 
 def _masked(flag: Flag, a: Array) -> Array:
     """nan where the flag is down; whole numbers stay."""
     if jnp.issubdtype(a.dtype, jnp.integer):
         return a
-    return jnp.where(flag.reshape(flag.shape + (1,) * (a.ndim - flag.ndim)), a, jnp.nan)
+    return _chosen(flag, a, jnp.nan)

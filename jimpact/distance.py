@@ -1,0 +1,111 @@
+"""The nearest points of two convex hulls, by the method of Gilbert, Johnson and Keerthi (1988).
+
+The hulls are nearest where the hull of all differences y of their points is nearest to the origin. A simplex of at
+most three differences is kept; of all its faces the one that is nearest, with weights of at least zero, stays, and the
+difference that is furthest towards the origin is added, until none is further.
+
+`nearest` finds the simplex, which has no derivative; `witnesses` are smooth functions of the points for a given one.
+"""
+
+from itertools import combinations
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Float, Int
+
+from jimpact.numerics import anywhere, divide
+from jimpact.types import Array, Flag, Vector3
+
+__all__ = ["Simplex", "nearest", "witnesses"]
+
+SLOTS = 4  # three corners, and one that is new
+_FACES = [face for size in (1, 2, 3) for face in combinations(range(SLOTS), size)]
+SIZES = np.array([len(face) for face in _FACES])
+FACES = np.array([face + face[:1] * (3 - len(face)) for face in _FACES])  # filled up with a corner that does not count
+PLACES = np.array(
+    [[[float(i < len(face) and face[i] == j) for j in range(SLOTS)] for i in range(3)] for face in _FACES]
+)
+ITERATIONS = 64
+TOLERANCE = 16  # x epsilon: progress that is round-off
+FLAT = 64  # x epsilon: a triangle of less area, against its sides, is a line
+
+
+class Simplex(NamedTuple):
+    """Up to three pairs of points, one of each hull, and which of them are used."""
+
+    a: Int[Array, "... 4"]
+    b: Int[Array, "... 4"]
+    used: Flag
+
+
+def nearest(a: Float[Array, "... k 3"], b: Float[Array, "... l 3"]) -> Simplex:
+    """The simplex in which two hulls that do not overlap are nearest."""
+    a, b = lax.stop_gradient((a, b))
+    y = (a[..., :, None, :] - b[..., None, :, :]).reshape((*a.shape[:-2], -1, 3))
+    size = jnp.max(jnp.sum(y * y, -1), -1)
+
+    def step(state: _State) -> _State:
+        corners = jnp.take_along_axis(y, state.corner[..., None], -2)
+        weights = _weights(corners, state.used)
+        v = jnp.sum(weights[..., None] * corners, -2)
+        towards = jnp.sum(y * v[..., None, :], -1)
+        furthest = jnp.argmin(towards, -1).astype(jnp.int32)
+        progress = jnp.sum(v * v, -1) - jnp.min(towards, -1)
+        kept = weights > 0
+        known = (kept & (state.corner == furthest[..., None])).any(-1)
+        open_ = state.open & ~known & (progress > TOLERANCE * jnp.finfo(y.dtype).eps * size)
+        slot = jnp.argmin(kept, -1)[..., None] == jnp.arange(SLOTS)
+        added = slot & open_[..., None]
+        choose = state.open[..., None]
+        used = jnp.where(choose, kept | added, state.used)
+        corner = jnp.where(added, furthest[..., None], state.corner)
+        return _State(state.steps + 1, corner, used, open_)
+
+    def more(state: _State) -> Flag:
+        return anywhere(state.open) & (state.steps < ITERATIONS)
+
+    none = jnp.zeros((*size.shape, SLOTS), jnp.int32)
+    begin = _State(jnp.zeros((), jnp.int32), none, none == jnp.arange(SLOTS), jnp.ones(size.shape, bool))
+    last = lax.while_loop(more, step, begin)
+    return Simplex(last.corner // b.shape[-2], last.corner % b.shape[-2], last.used)
+
+
+class _State(NamedTuple):
+    steps: Array
+    corner: Array
+    used: Flag
+    open: Flag
+
+
+def witnesses(a: Float[Array, "... k 3"], b: Float[Array, "... l 3"], simplex: Simplex) -> tuple[Vector3, Vector3]:
+    """The nearest points of both hulls."""
+    of_a = jnp.take_along_axis(a, simplex.a[..., None], -2)
+    of_b = jnp.take_along_axis(b, simplex.b[..., None], -2)
+    weights = _weights(of_a - of_b, simplex.used)[..., None]
+    return jnp.sum(weights * of_a, -2), jnp.sum(weights * of_b, -2)
+
+
+def _weights(corners: Float[Array, "... 4 3"], used: Flag) -> Float[Array, "... 4"]:
+    """Weights of the corners at the point of their hull that is nearest to the origin."""
+    y = corners[..., FACES, :]
+    weights = _on_faces(y)
+    inside = (weights >= 0).all(-1) & used[..., FACES].all(-1)
+    v = jnp.sum(weights[..., None] * y, -2)
+    square = lax.stop_gradient(jnp.where(inside, jnp.sum(v * v, -1), jnp.inf))
+    full = jnp.sum(weights[..., None] * jnp.asarray(PLACES, y.dtype), -2)
+    return jnp.take_along_axis(full, jnp.argmin(square, -1)[..., None, None], -2)[..., 0, :]
+
+
+def _on_faces(y: Float[Array, "... f 3 3"]) -> Float[Array, "... f 3"]:
+    """Weights at the point nearest to the origin in the plane, line or point through the corners of each face."""
+    dot = lambda a, b: jnp.sum(a * b, -1)  # noqa: E731
+    first, e, f = y[..., 0, :], y[..., 1, :] - y[..., 0, :], y[..., 2, :] - y[..., 0, :]
+    ee, ef, ff, ey, fy = dot(e, e), dot(e, f), dot(f, f), dot(e, first), dot(f, first)
+    area = ee * ff - ef * ef
+    area = jnp.where(area > FLAT * jnp.finfo(area.dtype).eps * ee * ff, area, 0)  # else a line tells as much
+    s = jnp.where(SIZES == 3, divide(ef * fy - ff * ey, area, -1.0), divide(-ey, ee, -1.0))
+    s = jnp.where(SIZES == 1, 0, s)
+    t = jnp.where(SIZES == 3, divide(ef * ey - ee * fy, area, -1.0), 0)
+    return jnp.stack([1 - s - t, s, t], -1)

@@ -1,0 +1,195 @@
+"""Two bodies that may hit each other: when they meet, and where they touch.
+
+Each is a sphere or the hull of points, rounded by a radius: the hulls of the points themselves, the cores, are apart by
+the sum of both radii when the bodies touch, so that there is a normal even where corner meets edge.
+
+Along a direction n the cores are apart by at least the least n . (a - b) over all points a and b of the two; how soon
+that can close is bounded as for planes. The direction turns with the features that are nearest, a corner and a face
+say, so that leaving is seen as leaving.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jimpact.contact import Body, transform
+from jimpact.distance import Simplex, nearest, witnesses
+from jimpact.flight import ANGLE, NEAR, Look, Meeting, Solid, Touch, body_of, first_root, fly, later, search, turning
+from jimpact.rotation import Motion, rotation_matrix
+from jimpact.shapes import JERK, Gaps, Hull, Sphere, reach
+from jimpact.types import Array, Flag, Scalar, Vector3, Whole
+
+__all__ = ["Duel", "Pair"]
+
+SECOND = 1 + 1 / 3**0.5  # bound of the second derivative of a vector fixed in a body, in units of its length and s^2
+
+
+class Pair(NamedTuple):
+    """The motion of two bodies."""
+
+    a: Motion
+    b: Motion
+
+
+class Points(NamedTuple):
+    """The points of a core, world axes, with two derivatives."""
+
+    at: Array
+    rate: Array
+    second: Array
+    reach: Scalar  # from the centre of mass
+    fastest: Scalar
+
+
+class Duel(NamedTuple):
+    """Two bodies under the same gravity."""
+
+    solid_a: Solid
+    solid_b: Solid
+    friction: Scalar
+    restitution: Scalar
+    gravity: Vector3
+
+    def fly(self, motion: Pair, time: Scalar) -> Pair:
+        a, b = (fly(s, m, self.gravity, time) for s, m in zip(self[:2], motion, strict=True))
+        return Pair(a, b)
+
+    def later(self, motion: Pair, time: Scalar) -> Pair:
+        a, b = (later(s, m, self.gravity, time) for s, m in zip(self[:2], motion, strict=True))
+        return Pair(a, b)
+
+    def depth(self, motion: Pair) -> tuple[Scalar, Scalar]:
+        """The gap along the direction in which the bodies are apart, and their size."""
+        now, _, _ = self._gaps(motion)
+        size = jnp.minimum(*(reach(s.shape) for s in self[:2]))
+        return jnp.min(now.value, (-1, -2)) + self._near(motion), size
+
+    def meet(self, motion: Pair, limit: Scalar, rest: Scalar, going: Flag) -> Meeting:
+        """When the bodies first touch and approach, and which of their points are next to the contact."""
+        self, start, limit, rest = lax.stop_gradient((self, motion, limit, rest))
+        near = self._near(start)
+
+        def see(motion: Pair) -> Look:
+            now, pace, simplex = self._gaps(motion)
+            nearest_pair = jnp.argmin(now.value, -2, keepdims=True)
+            gap, rate, second = (jnp.take_along_axis(x, nearest_pair, -2) for x in now[:3])
+            slow = (jnp.abs(rate) <= rest[..., None, None]) & (second <= 0)
+            return Look(now, (gap <= near[..., None, None]) & ((rate < 0) | slow), slow, pace, simplex)
+
+        time, now, touched, finished = search(see, self.fly, start, self._outside(start), limit, going)
+        return Meeting(time, touched, finished, now.slow[..., 0, 0], now.which)
+
+    def touch(self, motion: Pair, which: Simplex) -> Touch:
+        """The contact next to a simplex of points."""
+        a, b = (_core(s, m) for s, m in zip(self[:2], motion, strict=True))
+        on_a, on_b = witnesses(a, b, which)
+        normal, apart = _direction(on_a - on_b)
+        point = on_a - _radius(self.solid_a)[..., None] * normal
+        bodies = (body_of(self.solid_a, motion.a), body_of(self.solid_b, motion.b))
+        return Touch(apart - self.radii(), point, normal, self.friction, self.restitution, bodies)
+
+    def moved(self, motion: Pair, bodies: tuple[Body, Body]) -> Pair:
+        """The motion with the velocities of the bodies."""
+        a, b = (
+            m._replace(velocity=x.velocity, angular_velocity=x.angular_velocity)
+            for m, x in zip(motion, bodies, strict=True)
+        )
+        return Pair(a, b)
+
+    def number(self, which: Simplex) -> Whole:
+        """There is one contact only."""
+        return jnp.zeros_like(which.a[..., 0])
+
+    def radii(self) -> Scalar:
+        """Distance of the cores at a contact."""
+        return _radius(self.solid_a) + _radius(self.solid_b)
+
+    def _near(self, motion: Pair) -> Scalar:
+        """Round-off of a gap."""
+        a, b = (jnp.max(jnp.abs(m.position), -1) + reach(s.shape) for s, m in zip(self[:2], motion, strict=True))
+        size = a + b
+        return NEAR * jnp.finfo(size.dtype).eps * size
+
+    def _outside(self, motion: Pair) -> Scalar:
+        """How long the balls that hold the bodies do not touch: half of |x + v t|^2 - r^2 is a parabola."""
+        x, v = motion.a.position - motion.b.position, motion.a.velocity - motion.b.velocity
+        r = reach(self.solid_a.shape) + reach(self.solid_b.shape)
+        square, rate, second = jnp.sum(x * x, -1) - r * r, jnp.sum(x * v, -1), jnp.sum(v * v, -1)
+        return jnp.where(square > 0, first_root(0.5 * square, rate, second), 0)
+
+    def _gaps(self, motion: Pair) -> tuple[Gaps, Scalar, Simplex]:
+        """Of all pairs of points, (..., pairs, 1), along the direction in which the cores are nearest.
+
+        The direction goes on to turn as it does now. Also the greatest rate of turning, of bodies and
+        direction, and the points that are nearest.
+        """
+        a, b = (_points(s, m) for s, m in zip(self[:2], motion, strict=True))
+        simplex = nearest(a.at, b.at)
+
+        def direction(on_a: Array, on_b: Array) -> Vector3:
+            on_a, on_b = witnesses(on_a, on_b, simplex)
+            return _direction(on_a - on_b)[0]
+
+        n, n1 = jax.jvp(direction, (a.at, b.at), (a.rate, b.rate))
+        w = jnp.sqrt(_dot(n1, n1))
+        pace = jnp.maximum(jnp.maximum(a.fastest, b.fastest), w)
+        d, d1, d2 = (_differences(x, y) for x, y in zip(a[:3], b[:3], strict=True))
+        along = lambda direction, vectors: _dot(direction[..., None, :], vectors)  # noqa: E731
+        value, square = along(n, d), (w * w)[..., None]
+        second = -square * value + 2 * along(n1, d1) + along(n, d2)
+        third = jnp.broadcast_to(_third(motion, a, b, w, pace)[..., None], value.shape)
+        parts = (value - self.radii()[..., None], along(n1, d) + along(n, d1), second, third)
+        return Gaps(*(x[..., None] for x in parts)), pace, simplex
+
+
+def _third(motion: Pair, a: Points, b: Points, w: Scalar, pace: Scalar) -> Scalar:
+    """Bound of the third derivative of a gap, for as long as nothing turns by more than ANGLE."""
+    x, v = (jnp.sqrt(_dot(p - q, p - q)) for p, q in zip(motion.a[::2], motion.b[::2], strict=True))
+    horizon = jnp.where(pace > 0, ANGLE / jnp.where(pace > 0, pace, 1), 0)
+    sizes = [a.reach * a.fastest**k + b.reach * b.fastest**k for k in range(4)]
+    d, d1 = x + v * horizon + sizes[0], v + sizes[1]
+    return w**3 * d + 3 * w**2 * d1 + 3 * w * SECOND * sizes[2] + JERK * sizes[3]
+
+
+def _points(solid: Solid, motion: Motion) -> Points:
+    turn = turning(solid, motion)
+    arm = _core(solid, motion) - motion.position[..., None, :]
+    spin, spin_rate = turn.spin[..., None, :], turn.spin_rate[..., None, :]
+    moving = jnp.cross(spin, arm)
+    second = jnp.cross(spin_rate, arm) + jnp.cross(spin, moving)
+    length = jnp.max(jnp.sqrt(_dot(arm, arm)), -1)
+    centre = (motion.position[..., None, :], motion.velocity[..., None, :])
+    return Points(centre[0] + arm, centre[1] + moving, second, length, turn.fastest)
+
+
+def _core(solid: Solid, motion: Motion) -> Array:
+    """The points of the core, world axes."""
+    if isinstance(solid.shape, Hull):
+        axes = rotation_matrix(motion.orientation)[..., None, :, :]
+        return motion.position[..., None, :] + transform(axes, solid.shape.points)
+    return motion.position[..., None, :]
+
+
+def _radius(solid: Solid) -> Scalar:
+    assert isinstance(solid.shape, Sphere | Hull)
+    return solid.shape.radius
+
+
+def _direction(v: Vector3) -> tuple[Vector3, Scalar]:
+    """Unit vector and length; a vector of no length points up, without a derivative."""
+    square = _dot(v, v)
+    good = square > 0
+    length = jnp.sqrt(jnp.where(good, square, 1))
+    upright = jnp.asarray([0, 0, 1], v.dtype)
+    return jnp.where(good[..., None], v / length[..., None], upright), jnp.where(good, length, 0)
+
+
+def _differences(a: Array, b: Array) -> Array:
+    every = a[..., :, None, :] - b[..., None, :, :]
+    return every.reshape((*every.shape[:-3], -1, 3))
+
+
+def _dot(a: Array, b: Array) -> Scalar:
+    return jnp.sum(a * b, -1)

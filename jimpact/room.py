@@ -1,0 +1,100 @@
+"""One body among planes: when it meets one, and where it touches."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jimpact.contact import Body, immovable
+from jimpact.flight import (
+    NEAR,
+    Look,
+    Meeting,
+    Solid,
+    Touch,
+    body_of,
+    fastest_of,
+    first_root,
+    fly,
+    later,
+    look,
+    search,
+    turning,
+)
+from jimpact.rotation import Motion, rotation_matrix
+from jimpact.shapes import Planes, Sphere, gaps, reach, touching_point
+from jimpact.types import Array, Flag, Scalar, Vector3, Whole
+
+__all__ = ["Room"]
+
+
+class Room(NamedTuple):
+    """A body, the planes around it, and gravity."""
+
+    solid: Solid
+    planes: Planes
+    gravity: Vector3
+
+    def fly(self, motion: Motion, time: Scalar) -> Motion:
+        return fly(self.solid, motion, self.gravity, time)
+
+    def later(self, motion: Motion, time: Scalar) -> Motion:
+        return later(self.solid, motion, self.gravity, time)
+
+    def depth(self, motion: Motion) -> tuple[Scalar, Scalar]:
+        """The least gap to a plane, and the size of the body; how far that is round-off is left to the caller."""
+        now = gaps(self.solid.shape, turning(self.solid, motion), self.planes, motion, self.gravity)
+        return jnp.min(now.value + self._near(motion), (-1, -2)), reach(self.solid.shape)
+
+    def meet(self, motion: Motion, limit: Scalar, rest: Scalar, going: Flag) -> Meeting:
+        """When the body first touches a plane that it approaches, and which point of it touches which plane."""
+        self, start, limit, rest = lax.stop_gradient((self, motion, limit, rest))
+        near, fastest = self._near(start), turning(self.solid, start).fastest
+
+        def see(motion: Motion) -> Look:
+            now = gaps(self.solid.shape, turning(self.solid, motion), self.planes, motion, self.gravity)
+            return look(now, near, rest, fastest)
+
+        time, now, touched, finished = search(see, self.fly, start, self._outside(start), limit, going)
+        best = fastest_of(now)
+        slow = jnp.take_along_axis(now.slow.reshape((*best.shape, -1)), best[..., None], -1)[..., 0]
+        which = (best // now.slow.shape[-1], best % now.slow.shape[-1])
+        return Meeting(time, touched, finished, slow, which)
+
+    def touch(self, motion: Motion, which: tuple[Whole, Whole]) -> Touch:
+        """The contact of a point of the body with a plane."""
+        point, plane = which
+        met = jax.tree.map(lambda a: _taken(a, plane), self.planes)
+        arm = touching_point(self.solid.shape, rotation_matrix(motion.orientation), met.normal, point)
+        at = motion.position + arm
+        gap = jnp.sum(met.normal * at, -1) - met.offset
+        return Touch(gap, at, met.normal, met.friction, met.restitution, (body_of(self.solid, motion), immovable()))
+
+    def moved(self, motion: Motion, bodies: tuple[Body, Body]) -> Motion:
+        """The motion with the velocities of the bodies."""
+        return motion._replace(velocity=bodies[0].velocity, angular_velocity=bodies[0].angular_velocity)
+
+    def number(self, which: tuple[Whole, Whole]) -> Whole:
+        """Of the plane."""
+        return which[1]
+
+    def _near(self, motion: Motion) -> Array:
+        """Round-off of a gap."""
+        size = jnp.max(jnp.abs(motion.position), -1) + reach(self.solid.shape)
+        size = size[..., None, None] + jnp.abs(self.planes.offset)[..., None, :]
+        return NEAR * jnp.finfo(size.dtype).eps * size
+
+    def _outside(self, start: Motion) -> Scalar:
+        """How long the ball that holds the shape touches no plane."""
+        if isinstance(self.solid.shape, Sphere):
+            return jnp.zeros_like(start.position[..., 0])  # its own gap is looked at anyway
+        ball = gaps(Sphere(reach(self.solid.shape)), turning(self.solid, start), self.planes, start, self.gravity)
+        time = jnp.where(ball.value > 0, first_root(ball.value, ball.rate, ball.second), 0)
+        return jnp.min(time, (-1, -2))
+
+
+def _taken(a: Array, index: Whole) -> Array:
+    """Of the plane with a number; planes are the first axis after those of the batch."""
+    axis = index.ndim
+    return jnp.take_along_axis(a, index.reshape(index.shape + (1,) * (a.ndim - axis)), axis).squeeze(axis)
