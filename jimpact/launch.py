@@ -19,6 +19,7 @@ __all__ = ["EXTRA", "Launch", "harmless", "launch_duel", "launch_room"]
 Arrays = dict[str, tuple[ArrayLike, tuple[int, ...]]]
 
 REST = 1e-3  # default `rest_speed`, in units of the speed that a fall by the size of the body gives
+ROUNDED = 1e-6  # a unit quaternion that was kept in single precision is made unit; another is a mistake
 MOTION_TAILS = ((3,), (4,), (3,), (3,))
 EXTRA = ("static_friction", "tangential_restitution", "mixing")
 
@@ -169,7 +170,8 @@ def _broadcast(arrays: Arrays) -> dict[str, Array]:
     """Arrays of one floating dtype and one batch shape."""
     checked = {name: floating(name, value, tail) for name, (value, tail) in arrays.items()}
     tails = {name: tail for name, (_, tail) in arrays.items()}
-    dtype = jnp.result_type(*checked.values())
+    plain = (bool, int, float, list, tuple)  # what has no precision of its own takes that of the arrays
+    dtype = jnp.result_type(*(a for name, a in checked.items() if not isinstance(arrays[name][0], plain)))
     if dtype not in (jnp.float32, jnp.float64):
         raise TypeError(f"inputs have dtype {dtype}; pass float32 or float64")
     batches = {name: a.shape[: a.ndim - len(tails[name])] for name, a in checked.items()}
@@ -205,7 +207,7 @@ def _valid_body(solid: Solid, motion: Motion) -> Flag:
     """Whether there is such a body, and its orientation is a unit quaternion."""
     q, inertia, shape = motion.orientation, solid.inertia, solid.shape
     eps, eye = jnp.finfo(q.dtype).eps, jnp.eye(3, dtype=q.dtype)
-    unit = jnp.abs(jnp.sum(q * q, -1) - 1) < eps**0.5
+    unit = jnp.abs(jnp.sum(q * q, -1) - 1) < jnp.maximum(ROUNDED, eps**0.5)
     trace = jnp.trace(inertia, axis1=-2, axis2=-1)[..., None, None]
     _, definite = definite_inverse(inertia)
     # A moment is no more than the sum of the other two: trace / 2 - I is positive; zero, but for round-off, if flat.

@@ -28,9 +28,9 @@ SHAPES: dict[str, Any] = {
     "box": box(np.array([0.1, 0.08, 0.06])),
     "round box": box(np.array([0.1, 0.08, 0.06]), 0.01),
     "ellipsoid": Ellipsoid(np.array([0.06, 0.05, 0.02])),
-    "rod": Hull(np.array([[0.2, 0.0, 0.0], [-0.2, 0.0, 0.0]]), 0.002),
+    "rod": Hull(np.array([[0.1, 0.0, 0.0], [-0.1, 0.0, 0.0]]), 0.02),
 }
-INERTIAS = {"rod": 0.37 * np.diag([1e-6, 0.4**2 / 12, 0.4**2 / 12])}
+INERTIAS = {"rod": 0.37 * np.diag([0.02**2 / 2, 0.2**2 / 12, 0.2**2 / 12])}
 
 
 def thrown(n: int, seed: int = 0, spin: float = 15.0) -> Motion:
@@ -51,8 +51,7 @@ def solid(shape: str) -> Solid:
 @pytest.fixture(scope="module", params=SHAPES)
 def crowd(request: pytest.FixtureRequest) -> tuple[str, jimpact.Run]:
     """Many bodies in a room."""
-    run = jax.jit(lambda motion: simulate(solid(request.param), motion, ROOM, impacts=20, duration=3.0, **LAW))
-    return request.param, run(thrown(24))
+    return request.param, simulate(solid(request.param), thrown(24), ROOM, impacts=12, duration=2.0, **LAW)
 
 
 def lowest(shape: Any, motion: Motion, planes: Planes) -> np.ndarray:
@@ -90,7 +89,8 @@ def test_energy_closes_over_every_flight(crowd: tuple[str, jimpact.Run]) -> None
 
 def test_no_sample_penetrates(crowd: tuple[str, jimpact.Run]) -> None:
     shape, run = crowd
-    motion = motion_at(run, np.linspace(0, 3.0, 301))
+    few = jax.tree.map(lambda a: a[:6], run)
+    motion = motion_at(few, np.linspace(0, 2.0, 101))
     deepest = np.nanmin(lowest(SHAPES[shape], motion, ROOM))
     assert deepest > -DEPTH, f"{shape}: {deepest}"
 
@@ -122,17 +122,21 @@ def test_the_end_is_the_motion_at_the_end(crowd: tuple[str, jimpact.Run]) -> Non
         np.testing.assert_allclose(now[:, 0], end, atol=1e-11)
 
 
-def once(position: np.ndarray, velocity: np.ndarray, spin: np.ndarray, shape: Any, **options: Any) -> jimpact.Run:
-    body = Solid(0.2, 0.4 * 0.2 * 0.03**2 * jnp.eye(3), shape)
-    return simulate(body, Motion(position, UPRIGHT, velocity, spin), ROOM, **{**LAW, **options})
+BALL = Solid(0.2, 0.4 * 0.2 * 0.03**2 * np.eye(3), Sphere(0.03))
+FALL = Motion(np.array([0.0, 0.0, 1.0]), UPRIGHT, np.zeros(3), np.zeros(3))
+
+
+def run_of(body: Solid, motion: Motion = FALL, planes: Planes = FLOOR, **options: Any) -> jimpact.Run:
+    """One run: of few kinds, so that few programs are compiled."""
+    return simulate(body, motion, planes, **{"impacts": 30, **LAW, **options})
 
 
 @pytest.mark.parametrize(
     "shape", [Ellipsoid(np.full(3, 0.03)), Hull(np.zeros((1, 3)), 0.03)], ids=["ellipsoid", "rounded point"]
 )
 def test_a_ball_is_a_ball_however_described(shape: Any) -> None:
-    start = (np.array([0.1, 0.0, 0.5]), np.array([1.0, 0.4, -0.3]), np.array([5.0, -30.0, 8.0]))
-    ball, other = (once(*start, s, impacts=5, duration=2.0) for s in (Sphere(0.03), shape))
+    motion = Motion(np.array([0.1, 0.0, 0.5]), UPRIGHT, np.array([1.0, 0.4, -0.3]), np.array([5.0, -30.0, 8.0]))
+    ball, other = (run_of(BALL._replace(shape=s), motion, ROOM, impacts=5, duration=2.0) for s in (Sphere(0.03), shape))
     np.testing.assert_allclose(other.bounces.time, ball.bounces.time, rtol=1e-11)
     for a, b in zip(other.end, ball.end, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-10)
@@ -149,33 +153,30 @@ def test_a_turned_world_gives_the_turned_run() -> None:
         there(motion.velocity),
         there(motion.angular_velocity),
     )
-    run = jax.jit(lambda m, n, g: simulate(solid("box"), m, ROOM._replace(normal=n), gravity=g, impacts=4, **LAW))
-    here = run(motion, jnp.asarray(ROOM.normal), gravity)
-    turned = run(other, there(jnp.asarray(ROOM.normal)), there(gravity))
+    here = run_of(solid("box"), motion, ROOM, gravity=gravity, impacts=4)
+    turned_room = ROOM._replace(normal=there(jnp.asarray(ROOM.normal)))
+    turned = run_of(solid("box"), other, turned_room, gravity=there(gravity), impacts=4)
     np.testing.assert_allclose(turned.bounces.time, here.bounces.time, rtol=1e-10)
     np.testing.assert_allclose(turned.end.velocity, there(here.end.velocity), atol=1e-9)
 
 
 def test_a_box_that_lands_flat_hits_with_its_corners_one_after_another() -> None:
-    motion = Motion(np.array([0.0, 0.0, 0.5]), UPRIGHT, np.zeros(3), np.zeros(3))
-    run = simulate(solid("box"), motion, FLOOR, impacts=6, **LAW)
-    np.testing.assert_allclose(run.bounces.time[:4], np.sqrt(2 * 0.47 / 9.81), rtol=1e-12)
-    assert len({tuple(np.round(p, 6)) for p in np.asarray(run.bounces.point[:3])}) == 3
-
-
-BALL = Solid(0.2, 0.4 * 0.2 * 0.03**2 * np.eye(3), Sphere(0.03))
-FALL = Motion(np.array([0.0, 0.0, 1.0]), UPRIGHT, np.zeros(3), np.zeros(3))
+    run = run_of(solid("box"), impacts=4)
+    first = np.sqrt(2 * 0.97 / 9.81)
+    np.testing.assert_allclose(run.bounces.time[:2], first, rtol=1e-12)
+    assert run.bounces.time[2] > first + 0.1  # then all its corners leave
+    assert np.abs(run.bounces.point[0] - run.bounces.point[1]).max() > 0.05
 
 
 def test_bounces_of_a_ball_are_the_geometric_series() -> None:
-    run = simulate(BALL, FALL, FLOOR._replace(restitution=0.5), impacts=8, **LAW)
+    run = run_of(BALL, planes=FLOOR._replace(restitution=0.5))
     first = np.sqrt(2 * 0.97 / 9.81)
-    np.testing.assert_allclose(run.bounces.time, first * (1 + 2 * (1 - 0.5 ** np.arange(8))), rtol=1e-13)
+    np.testing.assert_allclose(run.bounces.time[:8], first * (1 + 2 * (1 - 0.5 ** np.arange(8))), rtol=1e-13)
 
 
 @pytest.mark.parametrize("restitution", [0.0, 0.3, 0.7])
 def test_a_ball_comes_to_rest(restitution: float) -> None:
-    run = simulate(BALL, FALL, FLOOR._replace(restitution=restitution), impacts=40, **LAW)
+    run = run_of(BALL, planes=FLOOR._replace(restitution=restitution))
     assert run.ending == Ending.RESTING
     first = np.sqrt(2 * 0.97 / 9.81)
     accumulated = first * (1 + restitution) / (1 - restitution)
@@ -185,10 +186,7 @@ def test_a_ball_comes_to_rest(restitution: float) -> None:
 
 
 def test_rest_speed_decides_what_is_rest() -> None:
-    few, more = (
-        simulate(BALL, FALL, FLOOR._replace(restitution=0.5), impacts=40, rest_speed=speed, **LAW)
-        for speed in (0.5, 1e-4)
-    )
+    few, more = (run_of(BALL, planes=FLOOR._replace(restitution=0.5), rest_speed=speed) for speed in (0.5, 1e-4))
     assert few.impacts < more.impacts and few.ending == more.ending == Ending.RESTING
 
 
@@ -196,14 +194,14 @@ def test_rest_speed_decides_what_is_rest() -> None:
 def test_nothing_reachable_is_free(shape: str) -> None:
     body = BALL if shape == "ball" else solid(shape)
     motion = FALL._replace(velocity=np.array([0.0, 0.0, 1.0]), angular_velocity=np.array([3.0, 1.0, 2.0]))
-    run = simulate(body, motion, FLOOR, gravity=np.zeros(3), impacts=3, **LAW)
+    run = run_of(body, motion, gravity=np.zeros(3), impacts=30 if shape == "ball" else 4)
     assert run.ending == Ending.FREE and run.impacts == 0
     np.testing.assert_array_equal(run.end.position, motion.position)
 
 
 @pytest.mark.parametrize("shape", ["ball", "box"])
 def test_a_time_without_impact_is_flown(shape: str) -> None:
-    run = simulate(BALL if shape == "ball" else solid(shape), FALL, FLOOR, duration=0.1, impacts=3, **LAW)
+    run = run_of(BALL if shape == "ball" else solid(shape), duration=0.1, impacts=30 if shape == "ball" else 4)
     assert run.ending == Ending.DURATION and run.impacts == 0
     np.testing.assert_allclose(run.end.position[2], 1 - 0.5 * 9.81 * 0.01, rtol=1e-14)
 
@@ -237,30 +235,27 @@ BAD: dict[str, tuple[Any, Any, Any, dict]] = {
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_is_invalid(case: str) -> None:
     body, motion, planes, options = BAD[case]
-    run = simulate(body, motion, planes, impacts=1, **{**LAW, **options})
+    run = run_of(body, motion, planes, impacts=30 if isinstance(body.shape, Sphere) else 4, **options)
     assert run.ending == Ending.INVALID, case
     assert np.isnan(run.end.position).all() and run.impacts == 0
 
 
-@pytest.mark.parametrize("body", [BALL, solid("box"), solid("ellipsoid")], ids=["ball", "box", "ellipsoid"])
+@pytest.mark.parametrize("body", [BALL, solid("box")], ids=["ball", "box"])
 def test_a_body_in_a_wall_is_overlapping(body: Solid) -> None:
-    run = simulate(body, FALL._replace(position=np.array([0.0, 0.0, 0.01])), FLOOR, impacts=1, **LAW)
+    motion = FALL._replace(position=np.array([0.0, 0.0, 0.01]))
+    run = run_of(body, motion, impacts=30 if isinstance(body.shape, Sphere) else 4)
     assert run.ending == Ending.OVERLAPPING
 
 
 def test_a_bad_lane_harms_no_other() -> None:
     good = thrown(4)
     spoilt = jax.tree.map(lambda a: np.concatenate([a, np.full_like(a[:1], np.nan)]), good)
-    run = jax.jit(lambda m: simulate(solid("box"), m, ROOM, impacts=3, **LAW))
-
-    def total(m: Motion) -> jax.Array:
-        return jnp.nansum(jnp.where(jnp.isfinite(m.position[:, :1]), run(m).end.position, 0))
-
+    run = lambda m: simulate(BALL, m, ROOM, impacts=3, **LAW)  # noqa: E731
     alone, among = run(good), run(spoilt)
     assert among.ending[4] == Ending.INVALID
     np.testing.assert_allclose(among.bounces.time[:4], alone.bounces.time, rtol=1e-13)
-    slope = jax.grad(total)(spoilt)
-    assert all(np.isfinite(a[:4]).all() for a in slope)
+    slope = jax.grad(lambda m: run(m).end.position[:4].sum())(spoilt)
+    assert all(np.isfinite(a).all() for a in slope)
 
 
 SENTENCES: dict[str, tuple[Any, str]] = {
@@ -273,7 +268,7 @@ SENTENCES: dict[str, tuple[Any, str]] = {
     "option": (lambda: simulate(BALL, FALL, FLOOR, bounce=1), "bounce"),
     "batch": (lambda: simulate(BALL, thrown(3), FLOOR._replace(friction=np.ones((2, 1)))), "do not broadcast"),
     "orientation": (lambda: simulate(BALL, FALL._replace(orientation=np.eye(3)), FLOOR), "motion.orientation"),
-    "time": (lambda: motion_at(simulate(BALL, FALL, FLOOR, impacts=1, **LAW), 0.5), "array of times"),
+    "time": (lambda: motion_at(run_of(BALL), 0.5), "array of times"),
 }
 
 
@@ -285,9 +280,15 @@ def test_wrong_arguments_get_a_sentence(case: str) -> None:
 
 
 def test_float32_is_enough_to_follow_a_few_bounces() -> None:
-    single = jax.tree.map(lambda a: jnp.asarray(a, jnp.float32), (solid("box"), thrown(20), ROOM))
-    run = jax.jit(lambda s, m, p: simulate(s, m, p, impacts=2, duration=2.0, **LAW))(*single)
+    single = jax.tree.map(lambda a: jnp.asarray(a, jnp.float32), (BALL, thrown(20), ROOM))
+    run = simulate(*single, impacts=3, duration=2.0, **LAW)
+    double = simulate(BALL, thrown(20), ROOM, impacts=3, duration=2.0, **LAW)
     assert run.end.position.dtype == jnp.float32
-    double = simulate(solid("box"), thrown(20), ROOM, impacts=2, duration=2.0, **LAW)
-    np.testing.assert_allclose(run.bounces.time[:, 0], double.bounces.time[:, 0], rtol=1e-4)
-    assert np.isin(run.ending, [Ending.DURATION, Ending.IMPACTS, Ending.RESTING]).all()
+    np.testing.assert_allclose(run.bounces.time, double.bounces.time, rtol=1e-4)
+    np.testing.assert_array_equal(run.ending, double.ending)
+
+
+def test_a_quaternion_of_single_precision_is_made_unit() -> None:
+    q = np.float64(np.float32(thrown(1).orientation[0]))
+    run = run_of(BALL, FALL._replace(orientation=q))
+    np.testing.assert_allclose(np.linalg.norm(run.start.orientation), 1, rtol=1e-15)
