@@ -1,5 +1,5 @@
 """The command line: `jimpact solve` and `trace` a scene, `audit`, `fit` and `compare` measured rebounds,
-`reproduce` the papers, `stream` impacts from files to files, `bench` what an impact costs.
+`simulate` a bouncing body, `reproduce` the papers, `stream` impacts from files to files, `bench` what an impact costs.
 
 Tables go to the terminal, or JSON to standard output with --json. Exit code 0 on success, 1 when an impact
 could not be finished, 2 with one sentence on standard error when the input cannot be used.
@@ -23,6 +23,7 @@ from jimpact import __version__
 from jimpact.cli_bench import add_command as add_bench
 from jimpact.cli_fit import add_commands
 from jimpact.cli_reproduce import add_command as add_reproduce
+from jimpact.cli_simulate import add_command as add_simulate
 from jimpact.cli_stream import add_command as add_stream
 from jimpact.config import ConfigError
 from jimpact.contact import apply_impulse
@@ -64,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ConfigError, TableError, StreamError) as error:
         return _fail(2, str(error))
     except (ValueError, TypeError) as error:
-        if args.command in ("solve", "trace", "reproduce", "bench"):
+        if args.command in ("solve", "trace", "simulate", "reproduce", "bench"):
             raise
         return _fail(2, f"{args.data or 'the embedded example'}: {error}")
     except ImpactError as error:
@@ -102,6 +103,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--json", action="store_true", help="print JSON instead of tables")
         command.add_argument("--float32", action="store_true", help="single precision (default: double)")
     add_commands(commands)
+    add_simulate(commands)
     add_reproduce(commands)
     add_stream(commands)
     add_bench(commands)
