@@ -150,7 +150,7 @@ def tumbling_run(x: jax.Array) -> jax.Array:
     shape = box(x[17:20], x[20])
     solid = Solid(x[13], jnp.diag(x[14:17]), shape)
     ground = Planes(x[21:24][None], x[24][None], x[25], x[26])
-    run = simulate(solid, motion, ground, gravity=x[27:30], impacts=2, duration=1.0, **LAW)
+    run = simulate(solid, motion, ground, gravity=x[27:30], impacts=2, duration=2.0, **LAW)
     return jnp.concatenate([*run.end, run.bounces.time, run.bounces.energy_change])
 
 
@@ -159,12 +159,12 @@ def test_derivatives_of_a_tumbling_box_agree_with_differences() -> None:
     x = jnp.asarray([*x, 0.1, 0.05, 1.0, 0.01, 0.3, 0.8, 0.1, 0.2, -9.81])
     run, slope = jax.jit(tumbling_run), jax.jit(jax.jacfwd(tumbling_run))(x)
     assert np.isfinite(run(x)).all()  # two bounces
-    for i, unit in enumerate(np.maximum(np.abs(x), 1e-3)):
+    for i, unit in enumerate(np.where(x == 0, 1, np.abs(x))):
         h = 1e-6 * unit
         difference = (run(x.at[i].add(h)) - run(x.at[i].add(-h))) / (2 * h)
         # h^2, and round-off / h, over the size of the column
         np.testing.assert_allclose(
-            slope[:, i], difference, atol=1e-6 * (np.abs(slope[:, i]).max() + 1e-3), err_msg=str(i)
+            slope[:, i], difference, atol=1e-5 * (np.abs(slope[:, i]).max() + 1e-3), err_msg=str(i)
         )
 
 
