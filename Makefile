@@ -1,5 +1,6 @@
 # make run    fit friction and restitution to the embedded rebounds: a table, and a report in out/
 # make test   lint, check types, run the tests
+# make docs   build the documentation: out/docs/index.html
 # make bench  measure time, error and memory of an impact beside other programs: out/bench/
 # make reproduce  recompute the five papers: experiments/RESULTS.md, and figures in out/reproduce/
 # make clean  remove what the other targets wrote, except the virtual environment
@@ -11,10 +12,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 CLI := $(VENV)/.installed-cli
 BENCH := $(VENV)/.installed-bench
+DOCS := $(VENV)/.installed-docs
 TEST := $(VENV)/.installed-test
 
 .DELETE_ON_ERROR:
-.PHONY: run test bench reproduce clean
+.PHONY: run test docs bench reproduce clean
 
 run: $(CLI)
 	$(BIN)/jimpact fit --out $(OUT)
@@ -23,7 +25,11 @@ test: $(TEST)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy jimpact
+	$(BIN)/sphinx-build -q -W --keep-going docs $(OUT)/docs
 	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+
+docs: $(DOCS)
+	$(BIN)/sphinx-build -W --keep-going docs $(OUT)/docs
 
 bench: $(BENCH)
 	$(BIN)/jimpact bench --out $(OUT)/bench
@@ -44,9 +50,13 @@ $(BENCH): pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[cli,bench]'
 	touch $@ $(CLI)
 
+$(DOCS): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	touch $@
+
 $(TEST): pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
-	touch $@ $(CLI)
+	touch $@ $(CLI) $(DOCS)
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
