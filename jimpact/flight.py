@@ -171,8 +171,9 @@ def search(
 
     last = lax.while_loop(more, step, _Search(jnp.zeros((), jnp.int32), jnp.zeros_like(limit), start, going))
     now = see(last.motion)
-    touched = now.touching.any((-1, -2)) & going & (last.time < FOREVER) & ~last.open
-    return last.time, now, touched, ~last.open
+    finished = ~last.open & ~jnp.isnan(last.time)  # nan: a body that turns more often than can be followed
+    touched = now.touching.any((-1, -2)) & going & (last.time < FOREVER) & finished
+    return last.time, now, touched, finished
 
 
 def fastest_of(now: Look) -> Whole:

@@ -13,7 +13,7 @@ geometry, gravity and mass: through the times of impact, too.
 """
 
 from enum import IntEnum
-from functools import partial
+from functools import partial, reduce
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -198,11 +198,13 @@ def _flight(given: Launch, state: _State, allowed: Flag) -> tuple[_State, Meetin
     moved = going & (met.touched | over) & ~free & ~enough
     time = jnp.where(moved, jnp.where(met.touched, met.time, left), 0)
     there: Any = world.fly(state.motion, time)
+    followed = reduce(jnp.logical_and, (jnp.isfinite(a).all(-1) for a in jax.tree.leaves(there)))
+    moved &= followed
     delay = jnp.where(moved & met.touched & ~met.resting, _delay(world.touch(there, met.which)), 0)
     motion = jax.tree.map(partial(_chosen, moved), world.later(there, delay), state.motion)
     ending = jnp.where(over, jnp.where(free, Ending.FREE, Ending.DURATION), state.ending)
-    ending = jnp.where(going & ~met.finished, Ending.UNFINISHED, ending)
     ending = jnp.where(resting, Ending.RESTING, jnp.where(enough, Ending.IMPACTS, ending))
+    ending = jnp.where(going & ~(met.finished & followed), Ending.UNFINISHED, ending)
     return _State(motion, state.time + jnp.where(moved, time + delay, 0), ending.astype(jnp.int32)), met
 
 

@@ -206,6 +206,14 @@ def test_a_time_without_impact_is_flown(shape: str) -> None:
     np.testing.assert_allclose(run.end.position[2], 1 - 0.5 * 9.81 * 0.01, rtol=1e-14)
 
 
+@pytest.mark.parametrize("height", [1.0, 1e6], ids=["above the floor", "high above"])
+def test_a_body_that_spins_too_often_to_be_followed_is_unfinished(height: float) -> None:
+    motion = FALL._replace(position=np.array([0.0, 0.0, height]), angular_velocity=np.array([1e6, 3e5, 0.0]))
+    run = run_of(solid("box"), motion, duration=0.2, impacts=4)
+    assert run.ending == Ending.UNFINISHED
+    np.testing.assert_array_equal(run.end.position, motion.position)
+
+
 def test_impacts_that_are_used_up_end_the_run() -> None:
     run = simulate(BALL, FALL, FLOOR, duration=10.0, impacts=2, **LAW)
     assert run.ending == Ending.IMPACTS and run.time == run.bounces.time[1]
