@@ -7,8 +7,10 @@ in sight. Fields of a NamedTuple, a dataclass or an enumeration are listed with 
 import ast
 import inspect
 import re
+import sys
 import textwrap
 from importlib.util import find_spec
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -26,8 +28,14 @@ html_copy_source = False
 default_role = "code"
 myst_heading_anchors = 3
 python_maximum_signature_line_length = 88
-autodoc_mock_imports = [name for name in ("torch", "mujoco", "optax") if find_spec(name) is None]
+autodoc_mock_imports = [name for name in ("mujoco", "optax") if find_spec(name) is None]
 toc_object_entries_show_parents = "hide"
+
+if find_spec("torch") is None:  # jaxtyping wants a class, which a mock is not
+    stand_in: Any = ModuleType("torch")
+    stand_in.Tensor, stand_in.dtype, stand_in.device = (type(name, (), {}) for name in ("Tensor", "dtype", "device"))
+    stand_in.autograd = SimpleNamespace(Function=object)
+    sys.modules["torch"] = stand_in
 
 
 def source(app: Sphinx, page: str, content: list[str]) -> None:
@@ -55,7 +63,7 @@ def docstring(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines
         parts[::2] = [re.sub(r"(?<!^)(?<!^ )([|*])|^\|", lambda m: "\\" + m[0], part) for part in parts[::2]]
         lines[i] = "`".join(parts)
     if what in ("property", "attribute"):
-        lines.insert(0, "")
+        lines.insert(0, "\\ ")
     if what == "class" and fields(thing):
         lines += ["", *(f"* **{field}** {text}".rstrip() for field, text in fields(thing))]
 
