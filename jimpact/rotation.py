@@ -3,8 +3,8 @@
 Quaternions are (w, x, y, z), unit, and take body axes to world axes. A free body keeps its angular momentum; in its
 own axes the spin obeys Euler's equations, I s' = (I s) x s, and the orientation q' = q (0, s) / 2. `free_rotation`
 solves both by Gauss collocation, with steps so short that its error is round-off: for every body, spin and time, also
-where principal moments agree or the rotation is next to unstable. Energy, angular momentum and the length of the
-quaternion are quadratic, and such a collocation keeps them.
+where principal moments agree or the rotation is next to unstable. Energy, the square of the angular momentum and the
+length of the quaternion are quadratic, and such a collocation keeps them.
 
 | letter | meaning                                                  | shape  | unit   |
 |--------|----------------------------------------------------------|--------|--------|

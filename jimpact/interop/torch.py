@@ -102,7 +102,7 @@ class _Gradient(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *weights: torch.Tensor) -> None:
-        raise NotImplementedError("an impact has no second derivatives; leave out create_graph=True")
+        raise RuntimeError("an impact has no second derivatives; leave out create_graph=True")
 
 
 @partial(jax.jit, static_argnums=(0, 1))
