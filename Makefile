@@ -1,5 +1,6 @@
 # make run    fit friction and restitution to the embedded rebounds: a table, and a report in out/
-# make test   lint, check types, run the tests
+# make test   lint, check types, build the documentation, run the tests; slow ones for SLOW seconds, others every commit
+# make test-slow  run all slow tests
 # make docs   build the documentation: out/docs/index.html
 # make bench  measure time, error and memory of an impact beside other programs: out/bench/
 # make reproduce  recompute the five papers: experiments/RESULTS.md, and figures in out/reproduce/
@@ -7,6 +8,7 @@
 
 PYTHON ?= python3.11
 OUT ?= out
+SLOW ?= 60
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -16,7 +18,7 @@ DOCS := $(VENV)/.installed-docs
 TEST := $(VENV)/.installed-test
 
 .DELETE_ON_ERROR:
-.PHONY: run test docs bench reproduce clean
+.PHONY: run test test-slow docs bench reproduce clean
 
 run: $(CLI)
 	$(BIN)/jimpact fit --out $(OUT)
@@ -26,7 +28,11 @@ test: $(TEST)
 	$(BIN)/ruff format --check
 	$(BIN)/mypy jimpact
 	$(BIN)/sphinx-build -q -W --keep-going docs $(OUT)/docs
-	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -m 'not slow' --numprocesses auto --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -m slow --numprocesses auto --seconds $(SLOW)
+
+test-slow: $(TEST)
+	$(BIN)/pytest -m slow --numprocesses auto
 
 docs: $(DOCS)
 	$(BIN)/sphinx-build -W --keep-going docs $(OUT)/docs

@@ -1,8 +1,11 @@
 """Settings shared by all tests: double precision, two host devices, fast compilation, and a cache of programs."""
 
 import gc
+import hashlib
 import os
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))  # cases.py and oracle.py
@@ -22,3 +25,25 @@ def pytest_configure(config: pytest.Config) -> None:
     if getattr(config, "cache", None) is not None:
         jax.config.update("jax_compilation_cache_dir", str(config.cache.mkdir("jax")))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--seconds", type=float, help="begin no test later than this after the start")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    # Workers start one after another; the time of the first is that of all.
+    os.environ.setdefault("JIMPACT_TESTS_BEGAN", str(time.time()))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    limit = item.config.getoption("--seconds")
+    if limit and time.time() - float(os.environ["JIMPACT_TESTS_BEGAN"]) > limit:
+        pytest.skip(f"began later than {limit:g} s after the start: make test-slow runs it")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where time is short, the order changes with the commit, so that every test has its turn."""
+    if config.getoption("--seconds"):
+        git = subprocess.run(["git", "rev-parse", "HEAD"], cwd=Path(__file__).parent, capture_output=True)
+        items.sort(key=lambda item: hashlib.sha256(git.stdout + item.nodeid.encode()).digest())

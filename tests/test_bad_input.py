@@ -124,7 +124,9 @@ def test_bad_lanes_change_no_other_value(law):
     cases.check(~(error <= SAME), law, good, "changed by a bad neighbour", error)
 
 
-@pytest.mark.parametrize("law", cases.LAWS)
+@pytest.mark.parametrize(
+    "law", [pytest.param(law, marks=() if law == "stronge" else pytest.mark.slow) for law in cases.LAWS]
+)
 def test_bad_lanes_change_no_other_derivative(law):
     index, both = mixed()
     good = both.take(index - 1)
@@ -189,7 +191,7 @@ def test_validity_does_not_depend_on_units(dtype, far):
     assert not outcome.any(), outcome
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("dtype", [np.float64, pytest.param(np.float32, marks=pytest.mark.slow)])
 def test_derivatives_stay_finite_at_the_edge_of_the_numbers(dtype):
     """Restitution and approach whose squares underflow, beside a good lane; only the lanes with an answer count."""
     small = float(np.finfo(dtype).tiny) ** 0.55

@@ -119,7 +119,12 @@ TASKS: dict[str, tuple[Any, Any, np.ndarray]] = {
 }
 
 
-@pytest.fixture(scope="module", params=TASKS)
+LONG = ("two balls", "friction")
+
+
+@pytest.fixture(
+    scope="module", params=[pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in TASKS]
+)
 def task(request: pytest.FixtureRequest) -> tuple[str, Any, Any, jax.Array]:
     return request.param, *TASKS[request.param]
 

@@ -114,7 +114,9 @@ def test_slots() -> None:
     }
 
 
-@pytest.mark.parametrize("body", SLOTS)
+@pytest.mark.parametrize(
+    "body", [pytest.param(body, marks=pytest.mark.slow if body == "cube" else ()) for body in SLOTS]
+)
 def test_measured_restitution_is_the_requested_one(body: str) -> None:
     for lane, requested in enumerate(RESTITUTION):
         measured = []

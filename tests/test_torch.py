@@ -49,7 +49,13 @@ def loss(impact) -> object:
 
 
 @pytest.mark.parametrize(
-    ("options", "dtype"), [({}, "float64"), (COMPOSITE, "float64"), ({"law": "smith"}, "float32")], ids=str
+    ("options", "dtype"),
+    [
+        ({}, "float64"),
+        pytest.param(COMPOSITE, "float64", marks=pytest.mark.slow),
+        pytest.param({"law": "smith"}, "float32", marks=pytest.mark.slow),
+    ],
+    ids=str,
 )
 def test_values_and_gradients_are_those_of_jax(options: dict, dtype: str) -> None:
     given = impacts(dtype)
