@@ -8,7 +8,7 @@
 
 PYTHON ?= python3.11
 OUT ?= out
-SLOW ?= 60
+SLOW ?= 30
 
 VENV := .venv
 BIN := $(VENV)/bin

@@ -183,7 +183,7 @@ def test_bad_line_tolerance_raises(tolerance):
         jimpact.solve(**GOOD, line_tolerance=tolerance)
 
 
-@pytest.mark.parametrize("dtype,far", [(np.float64, 110), (np.float32, 14)])
+@pytest.mark.parametrize("dtype,far", [(np.float64, 110), pytest.param(np.float32, 14, marks=pytest.mark.slow)])
 def test_validity_does_not_depend_on_units(dtype, far):
     scales = np.array([10.0**-far, 1, 10.0**far])
     batch = cases.make(scales[:, None, None] * cases.JIA_WANG_W, [0.3, 0.1, -1], 0.3, 0.5)

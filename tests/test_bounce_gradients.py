@@ -119,7 +119,7 @@ TASKS: dict[str, tuple[Any, Any, np.ndarray]] = {
 }
 
 
-LONG = ("two balls", "friction")
+LONG = ("ground", "two balls", "friction")
 
 
 @pytest.fixture(
@@ -159,6 +159,7 @@ def tumbling_run(x: jax.Array) -> jax.Array:
     return jnp.concatenate([*run.end, run.bounces.time, run.bounces.energy_change])
 
 
+@pytest.mark.slow
 def test_derivatives_of_a_tumbling_box_agree_with_differences() -> None:
     x = [0, 0, 0.5, 0.9, 0.1, 0.2, -0.3, 1.5, 0.3, -1, 10, -4, 7, 0.37, 8e-4, 1e-3, 1.4e-3, 0.1, 0.08, 0.06, 0.003]
     x = jnp.asarray([*x, 0.1, 0.05, 1.0, 0.01, 0.3, 0.8, 0.1, 0.2, -9.81])

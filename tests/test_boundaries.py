@@ -106,7 +106,7 @@ def test_derivative_is_finite(name, law):
 
 
 @NAMED
-@LAWS
+@pytest.mark.parametrize("law", ["stronge", *(pytest.param(n, marks=pytest.mark.slow) for n in ("poisson", "newton"))])
 def test_float32_is_near(name, law):
     impulse, outcome = solved(law, np.float32)
     i = NAMES.index(name)

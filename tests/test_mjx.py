@@ -198,6 +198,7 @@ def test_energy_is_not_gained() -> None:
     assert (history[:, 0] - history[:, -1] > 0.01).all()  # friction, and restitution below 1
 
 
+@pytest.mark.slow
 def test_a_batch_is_its_lanes() -> None:
     one = lambda data, restitution: interop.apply_impacts(scene()[1], data, FRICTION, restitution, law="newton")  # noqa: E731
     low = touching()
@@ -276,6 +277,11 @@ def test_the_impact_is_differentiable() -> None:
 
     slope = jax.jit(jax.jacrev(speeds))(0.6)
     np.testing.assert_allclose(slope, [-0.05, 1], atol=1e-9)  # the ball slips throughout
+
+
+def test_a_step_refuses_to_be_differentiated() -> None:
+    with pytest.raises(TypeError, match="differentiate apply_impacts"):
+        jax.jvp(lambda e: interop.step(scene()[1], start(), 0.3, e).data.qvel, (0.5,), (1.0,))
 
 
 @pytest.mark.parametrize(

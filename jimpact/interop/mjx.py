@@ -15,7 +15,7 @@ without sinking. A body that rests on several corners creeps a little, as its co
 energy and time of flight to be right to more than the first order of the step, choose the integrator RK4 in the model:
 free flight is then exact.
 
-`apply_impacts` is differentiable. `step` is not: the instant of the impact is found by iteration.
+`apply_impacts` is differentiable. `step` is not, and says so: the instant of the impact is found by iteration.
 """
 
 from functools import partial
@@ -106,7 +106,23 @@ def step(
     arrays, static = _split(law, options)
     if rest_speed is None:
         rest_speed = 2 * jnp.linalg.norm(model.opt.gravity) * model.opt.timestep
+    data = data.replace(qpos=_constant(data.qpos), qvel=_constant(data.qvel))
+    friction, restitution, arrays = jax.tree.map(_constant, (friction, restitution, arrays))
     return _step(model, data, friction, restitution, rest_speed, arrays, static, impacts)
+
+
+@jax.custom_jvp
+def _constant(a: Array) -> Array:
+    """The same; its derivative raises, for that of the instant of an impact would be wrong."""
+    return a
+
+
+@_constant.defjvp
+def _constant_jvp(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
+    raise TypeError(
+        "step has no derivative: the instant of an impact is found by iteration; "
+        "differentiate apply_impacts, or jimpact.simulate"
+    )
 
 
 @partial(jax.jit, static_argnames=("static",))
