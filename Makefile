@@ -8,7 +8,7 @@
 
 PYTHON ?= python3.11
 OUT ?= out
-SLOW ?= 30
+SLOW ?= 20
 
 VENV := .venv
 BIN := $(VENV)/bin

@@ -16,6 +16,25 @@ import compilation  # noqa: F401 first: it chooses how JAX compiles
 import jax
 import pytest
 
+LONG = {
+    "test_bad_input",
+    "test_boundaries",
+    "test_bounce_gradients",
+    "test_catalogue",
+    "test_cli_simulate",
+    "test_fit",
+    "test_golden",
+    "test_learned",
+    "test_mjx",
+    "test_promises",
+    "test_rotation",
+    "test_sequence",
+    "test_simulate",
+    "test_statements",
+    "test_torch",
+    "test_trace",
+}
+
 jax.config.update("jax_enable_x64", True)
 gc.set_threshold(100_000, 20, 20)  # tracing makes many objects and drops few: rare collections save a tenth of it
 
@@ -43,7 +62,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Where time is short, the order changes with the commit, so that every test has its turn."""
+    """Long files come first, so that workers end together. Where time is short, every test has its turn: the order
+    changes with the commit."""
+    items.sort(key=lambda item: item.path.stem not in LONG)
     if config.getoption("--seconds"):
         git = subprocess.run(["git", "rev-parse", "HEAD"], cwd=Path(__file__).parent, capture_output=True)
         items.sort(key=lambda item: hashlib.sha256(git.stdout + item.nodeid.encode()).digest())

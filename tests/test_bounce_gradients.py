@@ -208,6 +208,7 @@ def pair_of(n: int, solid: Solid) -> Any:
     return simulate_pair(solid, solid, one(0.25), one(-0.25), 0.3, 0.8, impacts=3, duration=0.4, **LAW)
 
 
+@pytest.mark.slow
 def test_two_boxes_keep_momentum_energy_and_distance() -> None:
     from jimpact import energy, motion_at
 

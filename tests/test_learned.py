@@ -71,6 +71,7 @@ def test_features_are_smooth_where_there_is_no_slip() -> None:
     assert np.allclose(slope, [[0, 0, -0.5], [0, 0, 0]], atol=1e-15)
 
 
+@pytest.mark.slow
 def test_no_impact_gains_energy_here_or_far_away(trained: checkpoint.State, rebounds: Rebounds) -> None:
     held = rebounds[IMPACTS // 2 :]
     given = far_away(len(held), seed=5)
@@ -159,6 +160,7 @@ def test_a_checkpoint_of_another_training_gets_a_sentence(
         checkpoint.load(path, begin(replace(short, hidden=(4,)), float), identity)
 
 
+@pytest.mark.slow
 def test_the_network_beats_the_constant_model_on_what_was_held_out(
     trained: checkpoint.State, rebounds: Rebounds, chosen: np.ndarray
 ) -> None:

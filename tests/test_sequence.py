@@ -120,6 +120,7 @@ def test_sequence_is_that_of_a_loop(seed):
     assert int(contacts.impacts) == len(order)
 
 
+@pytest.mark.slow
 def test_one_contact_is_one_impact():
     W, v = system(3)
     v = v.at[0, 2].set(-1.0)

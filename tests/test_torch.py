@@ -51,7 +51,8 @@ def loss(impact) -> object:
 @pytest.mark.parametrize(
     ("options", "dtype"),
     [
-        ({}, "float64"),
+        ({"law": "chatterjee_ruina", "tangential_restitution": 0.3}, "float64"),
+        pytest.param({}, "float64", marks=pytest.mark.slow),
         pytest.param(COMPOSITE, "float64", marks=pytest.mark.slow),
         pytest.param({"law": "smith"}, "float32", marks=pytest.mark.slow),
     ],
