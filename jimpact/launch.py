@@ -1,5 +1,6 @@
 """The input of a run: checked, brought to one batch shape, and made harmless in the lanes where it cannot be used."""
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -14,7 +15,7 @@ from jimpact.rotation import Motion
 from jimpact.shapes import Ellipsoid, Hull, Planes, Shape, Sphere, reach
 from jimpact.types import Array, ArrayLike, Flag, Scalar
 
-__all__ = ["EXTRA", "Launch", "harmless", "launch_duel", "launch_room"]
+__all__ = ["EXTRA", "Launch", "chosen", "harmless", "launch_duel", "launch_room"]
 
 Arrays = dict[str, tuple[ArrayLike, tuple[int, ...]]]
 
@@ -90,7 +91,7 @@ def harmless(given: Launch, default_rest: bool) -> tuple[Launch, Flag]:
         given = given._replace(rest=REST * _fall(given.world))
     valid = _valid(given)
     stand_in = (_ball if isinstance(given.world, Room) else _balls)(given)
-    given = jax.tree.map(lambda a, b: _where(valid, a, b), given, stand_in)
+    given = jax.tree.map(partial(chosen, valid), given, stand_in)
     return given._replace(motion=jax.tree.map(_unit, given.motion, is_leaf=lambda m: isinstance(m, Motion))), valid
 
 
@@ -248,7 +249,8 @@ def _still(zero: Motion, height: float) -> Motion:
     return zero._replace(position=zero.position.at[..., 2].set(height), orientation=zero.orientation.at[..., 0].set(1))
 
 
-def _where(flag: Flag, a: Array, b: Array) -> Array:
+def chosen(flag: Flag, a: Array, b: ArrayLike) -> Array:
+    """a in the lanes where the flag is up, else b; axes after those of the flag follow it."""
     return jnp.where(flag.reshape(flag.shape + (1,) * (a.ndim - flag.ndim)), a, b)
 
 

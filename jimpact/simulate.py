@@ -26,7 +26,7 @@ from jimpact.bodies import collide
 from jimpact.contact import Body, floating, transform
 from jimpact.duel import Duel
 from jimpact.flight import Meeting, Solid, Touch
-from jimpact.launch import EXTRA, Launch, harmless, launch_duel, launch_room
+from jimpact.launch import EXTRA, Launch, chosen, harmless, launch_duel, launch_room
 from jimpact.room import Room
 from jimpact.rotation import Motion, rotation_matrix
 from jimpact.shapes import Planes
@@ -178,7 +178,7 @@ def _bounce(given: Launch, hit: Any, state: _State, allowed: Flag) -> tuple[_Sta
     known = (found.impact.outcome == Outcome.OK) | (found.impact.outcome == Outcome.SEPARATING)
     good = going & known
     new = given.world.moved(state.motion, (found.body_a, found.body_b))
-    after = jax.tree.map(partial(_chosen, good), new, state.motion)
+    after = jax.tree.map(partial(chosen, good), new, state.motion)
     impulse = touch.bodies[0].mass[..., None] * (found.body_a.velocity - touch.bodies[0].velocity)
     change = 0.5 * _dot(impulse, _slip(touch, touch.bodies) + _slip(touch, (found.body_a, found.body_b)))
     ending = jnp.where(going & ~known, Ending.UNFINISHED, state.ending).astype(jnp.int32)
@@ -201,7 +201,7 @@ def _flight(given: Launch, state: _State, allowed: Flag) -> tuple[_State, Meetin
     followed = reduce(jnp.logical_and, (jnp.isfinite(a).all(-1) for a in jax.tree.leaves(there)))
     moved &= followed
     delay = jnp.where(moved & met.touched & ~met.resting, _delay(world.touch(there, met.which)), 0)
-    motion = jax.tree.map(partial(_chosen, moved), world.later(there, delay), state.motion)
+    motion = jax.tree.map(partial(chosen, moved), world.later(there, delay), state.motion)
     ending = jnp.where(over, jnp.where(free, Ending.FREE, Ending.DURATION), state.ending)
     ending = jnp.where(resting, Ending.RESTING, jnp.where(enough, Ending.IMPACTS, ending))
     ending = jnp.where(going & ~(met.finished & followed), Ending.UNFINISHED, ending)
@@ -269,12 +269,8 @@ def _dot(a: Array, b: Array) -> Scalar:
     return jnp.sum(a * b, -1)
 
 
-def _chosen(flag: Flag, a: Array, b: ArrayLike) -> Array:
-    return jnp.where(flag.reshape(flag.shape + (1,) * (a.ndim - flag.ndim)), a, b)
-
-
 def _masked(flag: Flag, a: Array) -> Array:
     """nan where the flag is down; whole numbers stay."""
     if jnp.issubdtype(a.dtype, jnp.integer):
         return a
-    return _chosen(flag, a, jnp.nan)
+    return chosen(flag, a, jnp.nan)
