@@ -26,10 +26,13 @@ __all__ = [
     "RESTS",
     "STRAIGHTENS",
     "Accuracy",
+    "Heading",
     "Lane",
     "Slide",
     "Step",
+    "beyond",
     "clock_unit",
+    "heading",
     "lane_of",
     "move",
     "moving",
@@ -39,6 +42,7 @@ __all__ = [
     "settle",
     "start",
     "terms",
+    "turn_over",
     "velocity",
     "velocity_at",
 ]
@@ -76,6 +80,15 @@ class Slide(NamedTuple):
     books: Books
     resting: Flag  # nothing left to step through
     straight: Flag  # resting, with a straight way to zero slip still to go
+
+
+class Heading(NamedTuple):
+    """How a step begins: direction and length of slip, and the unit of the clock."""
+
+    sx: Scalar
+    sy: Scalar
+    slip: Scalar
+    unit: Scalar
 
 
 class Step(NamedTuple):
@@ -129,16 +142,22 @@ def clock_unit(lane: Lane, state: Slide, x: Scalar, y: Scalar) -> Scalar:
     return stop_gradient(1 / (lane.rate + SLOWEST * norm(x, y) / reference(state)))
 
 
-def series_at(lane: Lane, state: Slide, order: int) -> tuple[Series, list[Scalar]]:
-    """Series where the lane is, and that of its normal velocity; a resting lane gets a harmless one."""
-    x, y, v = moving(lane, state)
-    series = expand(lane.plane, x, y, clock_unit(lane, state, x, y), order)
-    return series, normal_series(series, v)
+def heading(lane: Lane, state: Slide) -> Heading:
+    """Where a lane goes; a resting one gets a harmless answer."""
+    x, y, _ = moving(lane, state)
+    r = jnp.sqrt(x * x + y * y)
+    return Heading(x / r, y / r, r, clock_unit(lane, state, x, y))
 
 
-def move(lane: Lane, state: Slide, length: Scalar, order: int) -> Step:
+def series_at(lane: Lane, state: Slide, ahead: Heading, order: int) -> tuple[Series, list[Scalar]]:
+    """Series where the lane is, and that of its normal velocity."""
+    series = expand(lane.plane, *ahead, order)
+    return series, normal_series(series, velocity(lane, state)[2])
+
+
+def move(lane: Lane, state: Slide, ahead: Heading, length: Scalar, order: int) -> Step:
     """What a step of some length adds."""
-    series, V = series_at(lane, state, order)
+    series, V = series_at(lane, state, ahead, order)
     work = work_done(V, speed_series(series), series.scale, length)
     return Step(*impulse_at(series, length), work, _friction_work(series, length))
 
@@ -151,31 +170,34 @@ def _friction_work(series: Series, length: Scalar) -> Scalar:
     return along_work + work_done([*series.Y, across], series.Y, scale, length)
 
 
-def remembered(lane: Lane, state: Slide, length: Scalar) -> Scalar:
+def remembered(plane: Plane, ahead: Heading, length: Scalar) -> Scalar:
     """What a step leaves of a change of slip across it: exp(-mu t.Bt tau), or a little more."""
-    x, y, _ = moving(lane, state)
-    r = norm(x, y)
-    tBt = slopes(lane.plane, divide(x, r), divide(y, r))[2]
-    a = lane.plane.mu * tBt * clock_unit(lane, state, x, y) * length
+    a = plane.mu * slopes(plane, ahead.sx, ahead.sy)[2] * ahead.unit * length
     return 1 / (1 + a * (1 + a / 2 * (1 + a / 3 * (1 + a / 4))))
 
 
-def settle(lane: Lane, state: Slide, step: Step, code: Whole | None) -> Slide:
-    """Take the step; change phase, or come to rest, as the code says (not at all if None)."""
-    after = state._replace(
+def settle(state: Slide, step: Step) -> Slide:
+    """Take the step."""
+    return state._replace(
         ix=state.ix + step.ix,
         iy=state.iy + step.iy,
         friction_work=state.friction_work + step.friction_work,
         books=book(state.books, step.p, step.work),
     )
-    if code is None:
-        return after
-    changes: Flag = code & CHANGES > 0
+
+
+def beyond(lane: Lane, after: Slide) -> tuple[Scalar, Scalar]:
+    """Normal impulse, and its work, since v = 0, where a phase ends here."""
     x, y, v = velocity(lane, after)
     r = norm(x, y)
-    extra, work = overrun(after.books, v, normal_rate(lane.plane, divide(x, r), divide(y, r)))
+    return overrun(after.books, v, normal_rate(lane.plane, divide(x, r), divide(y, r)))
+
+
+def turn_over(after: Slide, code: Whole, passed: tuple[Scalar, Scalar]) -> Slide:
+    """Change phase, or come to rest, as the code says; `passed` as by `beyond`."""
+    changes: Flag = code & CHANGES > 0
     return after._replace(
-        books=switch(after.books, changes, jnp.where(changes, extra, 0), jnp.where(changes, work, 0)),
-        resting=state.resting | (code & RESTS > 0),
-        straight=state.straight | (code & STRAIGHTENS > 0),
+        books=switch(after.books, changes, *(jnp.where(changes, a, 0) for a in passed)),
+        resting=after.resting | (code & RESTS > 0),
+        straight=after.straight | (code & STRAIGHTENS > 0),
     )

@@ -20,7 +20,7 @@ from jimpact.laws import LAWS
 from jimpact.laws.hodograph_law import TRUSTED
 from jimpact.laws.record import Answer, Given, Law, Options
 from jimpact.numerics import own_kernel
-from jimpact.program import elementwise
+from jimpact.program import composite, elementwise
 from jimpact.rays import Plane
 from jimpact.restitution import RULES
 from jimpact.state import Impact, ImpactInfo, Outcome
@@ -29,6 +29,7 @@ from jimpact.types import Array, ArrayLike, Flag, Matrix3, Scalar, Vector3
 __all__ = ["ACCURACIES", "Case", "check_followed", "prepare", "report", "solve"]
 
 T = TypeVar("T")
+Choice = tuple[Law, Options]
 
 # Measured errors: docs/accuracy.md.
 ACCURACIES = {
@@ -90,10 +91,12 @@ def solve(
         Impact: impulse on body a, velocity after, outcome, and info, each with the batch shape in front.
     """
     extra = {"tangential_restitution": tangential_restitution, "mixing": mixing}
-    case = prepare(
+    choice, arrays = _checked(
         inverse_inertia, velocity, friction, restitution, static_friction, law, accuracy, line_tolerance, rule, extra
     )
-    return report(case, case.law.function(case.given, case.options))
+    found = IMPACT(choice, *arrays)
+    info = ImpactInfo(*(found[name] for name in ImpactInfo._fields))
+    return Impact(found["impulse"], found["velocity"], found["outcome"], info)
 
 
 class Case(NamedTuple):
@@ -122,10 +125,27 @@ def prepare(
     law: str,
     accuracy: str,
     line_tolerance: float,
-    rule: str = "poisson",
-    extra: dict[str, ArrayLike | None] | None = None,
 ) -> Case:
     """Check the input, and scale it. Scales are constants to the derivative: no result depends on them."""
+    choice, arrays = _checked(
+        inverse_inertia, velocity, friction, restitution, static_friction, law, accuracy, line_tolerance, "poisson", {}
+    )
+    return _case(choice, *arrays)
+
+
+def _checked(
+    inverse_inertia: ArrayLike,
+    velocity: ArrayLike,
+    friction: ArrayLike,
+    restitution: ArrayLike,
+    static_friction: ArrayLike | None,
+    law: str,
+    accuracy: str,
+    line_tolerance: float,
+    rule: str,
+    extra: dict[str, ArrayLike | None],
+) -> tuple[Choice, tuple[Array, ...]]:
+    """What was chosen, and the arrays, coefficients first; or a sentence that says what to pass."""
     record = _named(law, LAWS, "law")
     chosen = _named(rule, {name: RULES[name] for name in record.rules or RULES}, "rule")
     stop = record.rule or chosen
@@ -137,14 +157,19 @@ def prepare(
         "friction": friction,
         "restitution": restitution,
         "static_friction": friction if static_friction is None else static_friction,
-        **_wanted(record, extra or {}),
+        **_wanted(record, extra),
     }
     W, v, *coefficients = _arrays(given)
     level = _named(accuracy, ACCURACIES[v.dtype.name], "accuracy")
-    found = SCALE(None, *coefficients, W, v)
+    return (record, Options(stop, level, float(line_tolerance))), (*coefficients, W, v)
+
+
+def _case(choice: Choice, *arrays: Array) -> Case:
+    found = SCALE(None, *arrays)
     scaled = Given(Plane(*(found[name] for name in Plane._fields)), *(found[name] for name in Given._fields[1:]))
     units = (found[name] for name in ("valid", "approaching", "velocity_unit", "impulse_unit"))
-    return Case(scaled, Options(stop, level, float(line_tolerance)), record, v, *units)
+    law, options = choice
+    return Case(scaled, options, law, arrays[-1], *units)
 
 
 def report(case: Case, answer: Answer) -> Impact:
@@ -173,6 +198,13 @@ def report(case: Case, answer: Answer) -> Impact:
         outcome,
         ImpactInfo(**info),
     )
+
+
+def _impacts(choice: Choice, *arrays: Array) -> dict[str, Array]:
+    """All results of `solve` by name."""
+    case = _case(choice, *arrays)
+    impact = report(case, case.law.function(case.given, case.options))
+    return impact._asdict() | impact.info._asdict()
 
 
 def _masked(a: Array, name: str, usable: Flag, approaching: Flag) -> Array:
@@ -283,9 +315,15 @@ def _valid(
     return finite & symmetric & definite & ranges
 
 
+def _result(choice: Choice, name: str, operands: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
+    whole = name in ("outcome", *COUNTS)
+    return (3,) if name in ("impulse", "velocity") else (), jnp.int32 if whole else operands[0].dtype
+
+
 def _kind(_: None, name: str, operands: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
     return (), jnp.bool_ if name in ("valid", "approaching") else operands[0].dtype
 
 
 SCALED = (*Plane._fields, *Given._fields[1:], "valid", "approaching", "velocity_unit", "impulse_unit")
 SCALE = elementwise("scale", _scaled, SCALED, _kind)
+IMPACT = composite("impact", _impacts, (*Impact._fields[:-1], *ImpactInfo._fields), _result)

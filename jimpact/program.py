@@ -24,9 +24,10 @@ try:  # of JAX's own: operations whose lowering must know the devices
 except ImportError:
     needs_devices = set()
 
-__all__ = ["Program", "elementwise"]
+__all__ = ["Program", "composite", "elementwise"]
 
 BLOCK = 8192  # lanes: enough for all cores, few enough for their caches
+CHUNK = 1 << 18  # lanes: enough to fill a device, few enough for what is between programs to be no matter
 
 Names = tuple[str, ...]
 Indices = tuple[int, ...]
@@ -181,14 +182,11 @@ def elementwise(
     def moving(
         static: Any, wanted: Names, go: Flag | None, operands: Sequence[Array], which: Indices
     ) -> Callable[..., Any]:
-        def of(*some: Array) -> tuple[Array, ...]:
-            given = list(operands)
-            for i, a in zip(which, some, strict=True):
-                given[i] = a
-            values = function(static, wanted, go, *given)
+        def of(*operands: Array) -> tuple[Array, ...]:
+            values = function(static, wanted, go, *operands)
             return tuple(values[name] for name in wanted)
 
-        return of
+        return _of_some(of, operands, which)
 
     def changes(static: Any, wanted: Names, go: Flag, *operands: Array) -> dict[str, Array]:
         inner, which = static
@@ -234,29 +232,74 @@ def elementwise(
     return value
 
 
-def _by_blocks(function: Function) -> Function:
+def composite(name: str, function: Function, results: Names, kind: Kind) -> Program:
+    """A program of function(static, *operands), which is made of other programs.
+
+    It goes through a large batch in chunks: so memory that is neither operand nor result does not grow with it. Its
+    derivatives are those of the programs inside.
+    """
+
+    def of(static: Any, wanted: Names) -> Callable[..., list[Array]]:
+        def some(*operands: Array) -> list[Array]:
+            values = function(static, *operands)
+            return [values[name] for name in wanted]
+
+        return some
+
+    def needed(static: Any, wanted: Names, go: Flag, *operands: Array) -> dict[str, Array]:
+        traced = jax.make_jaxpr(of(static, wanted))(*operands)
+        jaxpr, constants, used = partial_eval.dce_jaxpr_consts(traced.jaxpr, [True] * len(wanted))
+        chosen = lambda values, which: [a for a, use in zip(values, which, strict=True) if use]  # noqa: E731
+        found = jax.core.eval_jaxpr(jaxpr, chosen(traced.consts, constants), *chosen(operands, used))
+        return dict(zip(wanted, found, strict=True))
+
+    def jvp(static: Any, wanted: Names, operands: Sequence[Array], tangents: Sequence[Any]) -> Any:
+        which = tuple(i for i, t in enumerate(tangents) if t is not None)
+        moving = _of_some(of(static, wanted), operands, which)
+        values, changes = jax.jvp(moving, [operands[i] for i in which], [tangents[i] for i in which])
+        moved = {name: change for name, change in zip(wanted, changes, strict=True) if not _absent(change)}
+        return dict(zip(wanted, values, strict=True)), moved
+
+    program = Program(name, _by_blocks(needed, CHUNK), results, kind)
+    program.define_jvp(jvp)
+    return program
+
+
+def _by_blocks(function: Function, block: int = BLOCK) -> Function:
     """The function, block by block; the last one overlaps the one before."""
 
     def blocks(static: Hashable, wanted: Names, *operands: Array) -> dict[str, Array]:
         size = operands[0].shape[0]
-        if not isinstance(size, int) or size <= BLOCK:
+        if not isinstance(size, int) or size <= block:
             return function(static, wanted, jnp.any((operands[0] >= 0) | ~(operands[0] >= 0)), *operands)
 
         def results(index: Array, first: Array) -> dict[str, Array]:
-            some = [a if a is None else lax.dynamic_slice_in_dim(a, first, BLOCK) for a in operands]
+            some = [a if a is None else lax.dynamic_slice_in_dim(a, first, block) for a in operands]
             values = function(static, wanted, index >= 0, *some)
             return {name: values[name] for name in wanted}
 
         def one(index: Array, all_: dict[str, Array]) -> dict[str, Array]:
-            first = jnp.minimum(index * BLOCK, size - BLOCK)
+            first = jnp.minimum(index * block, size - block)
             put = lambda a, b: lax.dynamic_update_slice_in_dim(a, b, first, 0)  # noqa: E731
             return jax.tree.map(put, all_, results(index, first))
 
         shapes = jax.eval_shape(results, jnp.int32(0), jnp.int32(0))
         empty = {name: jnp.zeros((size, *a.shape[1:]), a.dtype) for name, a in shapes.items()}
-        return lax.fori_loop(0, -(-size // BLOCK), one, empty)
+        return lax.fori_loop(0, -(-size // block), one, empty)
 
     return blocks
+
+
+def _of_some(function: Callable[..., Any], operands: Sequence[Array], which: Indices) -> Callable[..., Any]:
+    """The function of some of its operands."""
+
+    def of(*some: Array) -> Any:
+        given = list(operands)
+        for i, a in zip(which, some, strict=True):
+            given[i] = a
+        return function(*given)
+
+    return of
 
 
 def _filled(operands: Sequence[Any], without: Indices) -> list[Any]:

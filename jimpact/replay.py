@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jimpact.hodograph import Accuracy, Lane, Slide, Step, clock_unit, moving, settle, start
+from jimpact.hodograph import Accuracy, Lane, Slide, Step, beyond, clock_unit, moving, settle, start, turn_over
 from jimpact.mark import Mark
 from jimpact.numerics import own_kernels
 from jimpact.program import Program
@@ -160,7 +160,8 @@ def _step(state: Slide, length: Scalar, code: Whole, known: Step, travel: Travel
         before = _with(state, smooth)
         x, y, v = moving(lane, before)
         done = travel(Place(x, y, v, lane.plane), clock_unit(lane, before, x, y), length, known, go)
-        after = settle(lane, before, done, code)
+        after = settle(before, done)
+        after = turn_over(after, code, beyond(lane, after))
         return _smooth(after), after
 
     return function

@@ -83,10 +83,8 @@ class Integrals(NamedTuple):
     tr: Scalar
 
 
-def expand(plane: Plane, x: Scalar, y: Scalar, unit: Scalar, order: int) -> Series:
-    """Taylor coefficients of the slip flow at sliding velocity (x, y) != 0."""
-    r = jnp.sqrt(x * x + y * y)
-    sx, sy = x / r, y / r
+def expand(plane: Plane, sx: Scalar, sy: Scalar, r: Scalar, unit: Scalar, order: int) -> Series:
+    """Taylor coefficients of the slip flow at sliding velocity r (sx, sy), r > 0."""
     turned = turned_to(plane, sx, sy)
     X, U, Y, Q, H, T = _flow(rates_of(turned, unit), order)
     return Series(X, U, Y, Q, H, T, sx, sy, r, unit, r * unit, turned)

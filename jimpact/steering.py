@@ -21,18 +21,22 @@ from jimpact.hodograph import (
     RESTS,
     STRAIGHTENS,
     Accuracy,
+    Heading,
     Lane,
     Slide,
     Step,
+    beyond,
+    heading,
     move,
     reference,
     remembered,
     series_at,
     settle,
     terms,
+    turn_over,
     velocity,
 )
-from jimpact.numerics import divide, horner, least_root, norm, own_kernel, pair, root_in, sqrt, unpair
+from jimpact.numerics import divide, horner, least_root, norm, own_kernel, own_kernels, pair, root_in, sqrt, unpair
 from jimpact.rays import line_errors, normal_rate, rates
 from jimpact.restitution import StopRule
 from jimpact.series import Series, speed_series, work_series
@@ -40,7 +44,7 @@ from jimpact.types import Flag, Pair, Scalar, Whole
 
 __all__ = ["Course", "set_out", "step"]
 
-NEWTON_STEPS = 5  # from the constant-k prediction, 4 reach round-off on 99.9 % of the steps
+NEWTON_STEPS = 4  # from the constant-k prediction, they reach round-off on 99.9 % of the steps
 LANDED = 64  # x epsilon x size: a landing error within this is taken as landed
 CONVERGED = 4096  # x epsilon x size: beyond this Newton's method is not trusted to have converged
 FLAT = 64  # x epsilon x the sum of its terms: slip this close to a direction with k = 0 is past it
@@ -74,38 +78,45 @@ def step(
     one result: how far and the work on the way, the normal impulse, the tangential impulse, and what happens there.
     """
 
-    def normal(lane: Lane, state: Slide, length: Scalar) -> Scalar:
-        return move(lane, state, length, accuracy.order).p
+    def direction(lane: Lane, state: Slide) -> list[Scalar]:
+        return list(heading(lane, state))
 
-    def tangential(lane: Lane, state: Slide, length: Scalar) -> Pair:
-        done = move(lane, state, length, accuracy.order)
+    def normal(lane: Lane, state: Slide, ahead: Heading, length: Scalar) -> Scalar:
+        return move(lane, state, ahead, length, accuracy.order).p
+
+    def tangential(lane: Lane, state: Slide, ahead: Heading, length: Scalar) -> Pair:
+        done = move(lane, state, ahead, length, accuracy.order)
         return pair(done.ix, done.iy)
 
-    def friction(lane: Lane, state: Slide, length: Scalar) -> Scalar:
-        return move(lane, state, length, accuracy.order).friction_work
+    def friction(lane: Lane, state: Slide, ahead: Heading, length: Scalar) -> Scalar:
+        return move(lane, state, ahead, length, accuracy.order).friction_work
 
-    def measure(lane: Lane, state: Slide, course: Course) -> Pair:
-        return _measure(lane, state, course, rule, accuracy)
+    def measure(lane: Lane, state: Slide, ahead: Heading, course: Course) -> Pair:
+        return _measure(lane, state, ahead, course, rule, accuracy)
 
-    def arrive(lane: Lane, after: Slide, memory: Scalar, waits: Flag) -> Whole:
-        return _arrive(lane, after, memory, waits, rule, accuracy)
+    def arrive(lane: Lane, state: Slide, done: Step, memory: Scalar, waits: Flag) -> Whole:
+        return _arrive(lane, settle(state, done), memory, waits, rule, accuracy)
 
-    length, work = unpair(own_kernel(go, measure, lane, state, course))
+    def passed(lane: Lane, state: Slide, done: Step) -> Pair:
+        return pair(*beyond(lane, settle(state, done)))
+
+    ahead = Heading(*own_kernels(go, direction, lane, state))
+    length, work = unpair(own_kernel(go, measure, lane, state, ahead, course))
     waits, length = length < 0, jnp.abs(length)
-    ahead = jnp.where(waits, 0, length)
-    p = own_kernel(go, normal, lane, state, ahead)
-    ix, iy = unpair(own_kernel(go, tangential, lane, state, ahead))
-    done = Step(p, ix, iy, work, own_kernel(go, friction, lane, state, ahead) if ledger else jnp.zeros_like(p))
-    memory = course.memory * remembered(lane, state, ahead)
-    after = settle(lane, state, done, None)
-    code = own_kernel(go, arrive, lane, after, memory, waits)
+    way = jnp.where(waits, 0, length)
+    p = own_kernel(go, normal, lane, state, ahead, way)
+    ix, iy = unpair(own_kernel(go, tangential, lane, state, ahead, way))
+    done = Step(p, ix, iy, work, own_kernel(go, friction, lane, state, ahead, way) if ledger else jnp.zeros_like(p))
+    memory = course.memory * remembered(lane.plane, ahead, way)
+    code = own_kernel(go, arrive, lane, state, done, memory, waits)
+    after = turn_over(settle(state, done), code, unpair(own_kernel(go, passed, lane, state, done)))
     course = Course(jnp.where(waits, length, jnp.inf), jnp.where(waits, course.waited + 1, 0), memory)
-    return settle(lane, state, done, code), course, ahead, code
+    return after, course, way, code
 
 
-def _measure(lane: Lane, state: Slide, course: Course, rule: StopRule, accuracy: Accuracy) -> Pair:
+def _measure(lane: Lane, state: Slide, ahead: Heading, course: Course, rule: StopRule, accuracy: Accuracy) -> Pair:
     """Length of the next step, and its work; if negative, do not move, but bound the next step by its size."""
-    series, V = series_at(lane, state, accuracy.order)
+    series, V = series_at(lane, state, ahead, accuracy.order)
     plane, books, dtype = series.plane, state.books, lane.v0.dtype
     R = speed_series(series)
     work = work_series(V, R, series.scale, accuracy.order + 1)
