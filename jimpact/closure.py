@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 
-from jimpact.hodograph import Lane, Slide, velocity, velocity_at
+from jimpact.hodograph import Lane, Slide, noise, velocity, velocity_at
 from jimpact.numerics import divide, norm, small_rotation
 from jimpact.rays import LARGEST_TURN, Plane, diverging_ray, normal_rate, rates, slopes, solve_b, sticks, turn_ahead
 from jimpact.restitution import Books, StopRule, book, end_of_compression, start_of_compression
@@ -71,6 +71,7 @@ def close(lane: Lane, state: Slide, static: Scalar, rule: StopRule, ray: Ray = d
 
     g = rates(plane, sx, sy)[0]
     length = jnp.where(slips, jnp.where(g < 0, r / jnp.where(g < 0, -g, 1), jnp.inf), 0)
+    length = jnp.where((g >= 0) & noise(lane, state, r), 0, length)  # it has passed zero, to within round-off
     k = normal_rate(plane, sx, sy)
     line, p1 = _glide(Glide(v, state.books, jnp.zeros_like(slips)), k, length, lane, rule)
     line_ix, line_iy = ix, iy

@@ -36,6 +36,7 @@ __all__ = [
     "lane_of",
     "move",
     "moving",
+    "noise",
     "reference",
     "remembered",
     "series_at",
@@ -48,6 +49,7 @@ __all__ = [
 ]
 
 SLOWEST = 1e-3  # rate of the clock per rate of impulse, where slip hardly changes: keeps mu = 0, d = 0 finite
+NOISE = 8  # x epsilon x the sum of its terms: slip below this is round-off
 # What may happen at the end of a step: bits of one number.
 CHANGES, RESTS, STRAIGHTENS = 1, 2, 4
 
@@ -130,6 +132,11 @@ def moving(lane: Lane, state: Slide) -> tuple[Scalar, Scalar, Scalar]:
 def terms(lane: Lane, state: Slide) -> Scalar:
     """Size of the terms whose sum is the slip: its round-off is some epsilon of this."""
     return norm(lane.x0, lane.y0) + lane.rate * state.books.impulse
+
+
+def noise(lane: Lane, state: Slide, r: Scalar) -> Flag:
+    """Whether a length of slip is round-off."""
+    return r <= NOISE * jnp.finfo(r.dtype).eps * terms(lane, state)
 
 
 def reference(state: Slide) -> Scalar:

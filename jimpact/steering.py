@@ -28,6 +28,7 @@ from jimpact.hodograph import (
     beyond,
     heading,
     move,
+    noise,
     reference,
     remembered,
     series_at,
@@ -49,7 +50,6 @@ LANDED = 64  # x epsilon x size: a landing error within this is taken as landed
 CONVERGED = 4096  # x epsilon x size: beyond this Newton's method is not trusted to have converged
 FLAT = 64  # x epsilon x the sum of its terms: slip this close to a direction with k = 0 is past it
 TRUST = 1e-4  # largest relative size of the last terms kept, when the tolerance would allow more
-NOISE = 8  # x epsilon x the sum of its terms: slip below this is round-off
 SENSITIVE = 0.1  # weight of errors of a derivative: they may be 1/0.1 times those of a value
 STRAIGHT = 0.1  # of the tolerance: error admitted for a straight line (of its push all: a stiff lane has such noise)
 FAINT = 0.5  # of the tolerance: slip that ends within this impulse has no way left to matter
@@ -200,7 +200,7 @@ def _arrive(lane: Lane, after: Slide, memory: Scalar, waits: Flag, rule: StopRul
     last = compressed & (lane.e * lane.e <= 0.01 * eps)
 
     g, size = rates(plane, sx, sy)[0], reference(after)
-    faint = (r < -g * FAINT * accuracy.tolerance * size) | (r <= NOISE * eps * terms(lane, after))
+    faint = (r < -g * FAINT * accuracy.tolerance * size) | noise(lane, after, r)
     to_rest = jnp.where(v * k < 0, divide(-v, k), jnp.inf)
     to_stop = jnp.where(books.compressing, jnp.inf, rule.distance(missing, v, k, books, lane.e))
     undisturbed = r < -g * jnp.minimum(to_rest, to_stop)
