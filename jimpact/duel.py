@@ -16,7 +16,23 @@ from jax import lax
 
 from jimpact.contact import Body, transform
 from jimpact.distance import Simplex, nearest, witnesses
-from jimpact.flight import ANGLE, NEAR, Look, Meeting, Solid, Touch, body_of, first_root, fly, later, search, turning
+from jimpact.flight import (
+    ANGLE,
+    NEAR,
+    Contact,
+    Look,
+    Meeting,
+    Noise,
+    Solid,
+    Touch,
+    body_of,
+    closed,
+    first_root,
+    fly,
+    later,
+    search,
+    turning,
+)
 from jimpact.rotation import Motion, rotation_matrix
 from jimpact.shapes import JERK, Gaps, Hull, Sphere, reach
 from jimpact.types import Array, Flag, Scalar, Vector3, Whole
@@ -69,17 +85,16 @@ class Duel(NamedTuple):
     def meet(self, motion: Pair, limit: Scalar, rest: Scalar, going: Flag) -> Meeting:
         """When the bodies first touch and approach, and which of their points are next to the contact."""
         self, start, limit, rest = lax.stop_gradient((self, motion, limit, rest))
-        near = self._near(start)
 
         def see(motion: Pair) -> Look:
             now, pace, simplex = self._gaps(motion)
+            parts = (self._near(motion), self._rate_noise(motion), rest)
+            now, touching, slow = closed(now, Noise(*(a[..., None, None] for a in parts)))
             nearest_pair = jnp.argmin(now.value, -2, keepdims=True)
-            gap, rate, second = (jnp.take_along_axis(x, nearest_pair, -2) for x in now[:3])
-            slow = (jnp.abs(rate) <= rest[..., None, None]) & (second <= 0)
-            return Look(now, (gap <= near[..., None, None]) & ((rate < 0) | slow), slow, pace, simplex)
+            touching, slow = (jnp.take_along_axis(x, nearest_pair, -2)[..., 0, 0] for x in (touching, slow))
+            return Look(now, pace, self._outside(motion), Contact(touching, slow, simplex))
 
-        time, now, touched, finished = search(see, self.fly, start, self._outside(start), limit, going)
-        return Meeting(time, touched, finished, now.slow[..., 0, 0], now.which)
+        return search(see, self.fly, start, limit, going)
 
     def touch(self, motion: Pair, which: Simplex) -> Touch:
         """The contact next to a simplex of points."""
@@ -111,6 +126,16 @@ class Duel(NamedTuple):
         a, b = (jnp.max(jnp.abs(m.position), -1) + reach(s.shape) for s, m in zip(self[:2], motion, strict=True))
         size = a + b
         return NEAR * jnp.finfo(size.dtype).eps * size
+
+    def _rate_noise(self, motion: Pair) -> Scalar:
+        """Round-off of the rate of a gap."""
+        largest = lambda a: jnp.max(jnp.abs(a), -1)  # noqa: E731
+        a, b = (
+            largest(m.velocity) + largest(m.angular_velocity) * reach(s.shape)
+            for s, m in zip(self[:2], motion, strict=True)
+        )
+        speed = a + b
+        return NEAR * jnp.finfo(speed.dtype).eps * speed
 
     def _outside(self, motion: Pair) -> Scalar:
         """How long the balls that hold the bodies do not touch: half of |x + v t|^2 - r^2 is a parabola."""

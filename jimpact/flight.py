@@ -8,8 +8,10 @@ corner or fast the spin. A sphere takes one step: its gap to a plane is a parabo
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
@@ -25,22 +27,26 @@ from jimpact.rotation import (
     steady_rotation,
 )
 from jimpact.shapes import Gaps, Shape, Sphere, Turning
-from jimpact.types import Array, Flag, Matrix3, Scalar, Vector3, Whole
+from jimpact.types import Array, ArrayLike, Flag, Matrix3, Scalar, Vector3, Whole
 
 __all__ = [
     "FOREVER",
     "NEAR",
+    "Contact",
     "Look",
     "Meeting",
+    "Noise",
     "Solid",
     "Touch",
     "body_of",
-    "fastest_of",
+    "chosen",
+    "closed",
     "first_root",
     "fly",
     "later",
+    "search",
+    "turning",
 ]
-__all__ += ["look", "search", "turning"]
 
 M = TypeVar("M")
 
@@ -81,13 +87,20 @@ class Touch(NamedTuple):
 
 
 class Look(NamedTuple):
-    """What is seen of all gaps at one time: shapes (..., points, planes), or (..., pairs of points, 1)."""
+    """What is seen at one time."""
 
-    gaps: Gaps
+    gaps: Gaps  # (..., points, planes), or (..., pairs of points, 1)
+    pace: Scalar  # rate of turning to which the bounds of third derivatives belong
+    outside: Scalar  # a time during which the balls that hold the bodies touch nothing
+    contact: "Contact"
+
+
+class Contact(NamedTuple):
+    """What touches, if anything does."""
+
     touching: Flag  # and approaching, or slow
     slow: Flag  # neither approaching nor leaving faster than the speed of rest, and pressed
-    pace: Scalar  # rate of turning to which the bounds of third derivatives belong
-    which: Any = None  # what is nearest
+    which: Any
 
 
 def fly(solid: Solid, motion: Motion, gravity: Vector3, time: Scalar) -> Motion:
@@ -135,51 +148,50 @@ def body_of(solid: Solid, motion: Motion) -> Body:
     return Body(solid.mass, inertia, motion.position, motion.velocity, motion.angular_velocity)
 
 
-def look(now: Gaps, near: Array, rest: Scalar, pace: Scalar) -> Look:
-    """Which gaps are closed: `near` is their round-off, `rest` the speed of rest."""
-    slow = (jnp.abs(now.rate) <= rest[..., None, None]) & (now.second <= 0)
-    return Look(now, (now.value <= near) & ((now.rate < 0) | slow), slow, pace)
+class Noise(NamedTuple):
+    """Round-off of gaps and of their rates, and the speed of rest; they broadcast to the shape of the gaps."""
+
+    gap: Array
+    rate: Array
+    rest: Array
+
+
+def closed(now: Gaps, noise: Noise) -> tuple[Gaps, Flag, Flag]:
+    """The gaps, which of them touch, and which are slow. A rate that is round-off, at a contact, counts as zero."""
+    there = now.value <= noise.gap
+    rate = jnp.where(there & (jnp.abs(now.rate) <= noise.rate), 0, now.rate)
+    slow = (jnp.abs(rate) <= noise.rest) & (now.second <= 0)
+    return now._replace(rate=rate), there & ((rate < 0) | slow), slow
 
 
 def search(
     see: Callable[[M], Look],
     move: Callable[[M, Scalar], M],
     start: M,
-    outside: Scalar,
     limit: Scalar,
     going: Flag,
-) -> tuple[Scalar, Look, Flag, Flag]:
-    """Go on by safe times until something touches, or up to the time `limit`, in the lanes that are `going`.
-
-    `outside` is a time during which nothing can touch. Returns the time and what is seen then, whether
-    something touches, and whether all that is known.
-    """
+) -> Meeting:
+    """Go on by safe times until something touches, or up to the time `limit`, in the lanes that are `going`."""
 
     def step(state: _Search) -> _Search:
         now = see(state.motion)
-        open_ = state.open & ~now.touching.any((-1, -2)) & (state.time < limit)
-        safe = _safe_time(now.gaps, now.pace)
-        safe = jnp.where(state.steps == 0, jnp.maximum(outside, safe), safe)
+        contact = jax.tree.map(partial(chosen, state.open), now.contact, state.contact)
+        open_ = state.open & ~contact.touching & (state.time < limit)
+        safe = jnp.maximum(_safe_time(now.gaps, now.pace), now.outside)
         ahead = jnp.minimum(safe, limit - state.time)
         never = ahead >= FOREVER
-        ahead = jnp.where(open_ & ~never, ahead, 0)
-        time = jnp.where(open_ & never, limit, state.time + ahead)
-        return _Search(state.steps + 1, time, move(state.motion, ahead), open_ & ~never)
+        time = jnp.where(open_, jnp.where(never, limit, state.time + ahead), state.time)
+        open_ &= ~never
+        return _Search(state.steps + 1, time, move(state.motion, jnp.where(open_, ahead, 0)), open_, contact)
 
     def more(state: _Search) -> Flag:
         return anywhere(state.open) & (state.steps < ADVANCES)
 
-    last = lax.while_loop(more, step, _Search(jnp.zeros((), jnp.int32), jnp.zeros_like(limit), start, going))
-    now = see(last.motion)
+    nothing = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), jax.eval_shape(see, start).contact)
+    begin = _Search(jnp.zeros((), jnp.int32), jnp.zeros_like(limit), start, going, nothing)
+    last = lax.while_loop(more, step, begin)
     finished = ~last.open & ~jnp.isnan(last.time)  # nan: a body that turns more often than can be followed
-    touched = now.touching.any((-1, -2)) & going & (last.time < FOREVER) & finished
-    return last.time, now, touched, finished
-
-
-def fastest_of(now: Look) -> Whole:
-    """Of all that touch, the number of the fastest approach, in the order of the last two axes."""
-    approach = jnp.where(now.touching, -now.gaps.rate, -jnp.inf)
-    return jnp.argmax(approach.reshape((*approach.shape[:-2], -1)), -1)
+    return Meeting(last.time, last.contact.touching & finished, finished, last.contact.slow, last.contact.which)
 
 
 class _Search(NamedTuple):
@@ -187,6 +199,7 @@ class _Search(NamedTuple):
     time: Scalar
     motion: Any
     open: Flag
+    contact: Contact
 
 
 def _safe_time(now: Gaps, pace: Scalar) -> Scalar:
@@ -212,6 +225,11 @@ def first_root(a: Array, b: Array, c: Array) -> Array:
     rising = (b + root) / jnp.where(c < 0, -c, 1)
     time = jnp.where(b < 0, jnp.where(square >= 0, sinking, FOREVER), jnp.where(c < 0, rising, FOREVER))
     return jnp.minimum(time, FOREVER)
+
+
+def chosen(flag: Flag, a: Array, b: ArrayLike) -> Array:
+    """a in the lanes where the flag is up, else b; axes after those of the flag follow it."""
+    return jnp.where(flag.reshape(flag.shape + (1,) * (a.ndim - flag.ndim)), a, b)
 
 
 def _to_body(orientation: Array, vector: Vector3) -> Vector3:

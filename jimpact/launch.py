@@ -9,13 +9,13 @@ from jax import lax
 
 from jimpact.contact import check_batch, definite_inverse, floating
 from jimpact.duel import Duel, Pair
-from jimpact.flight import Solid
+from jimpact.flight import Solid, chosen
 from jimpact.room import Room
 from jimpact.rotation import Motion
 from jimpact.shapes import Ellipsoid, Hull, Planes, Shape, Sphere, reach
 from jimpact.types import Array, ArrayLike, Flag, Scalar
 
-__all__ = ["EXTRA", "Launch", "chosen", "harmless", "launch_duel", "launch_room"]
+__all__ = ["EXTRA", "Launch", "harmless", "launch_duel", "launch_room"]
 
 Arrays = dict[str, tuple[ArrayLike, tuple[int, ...]]]
 
@@ -182,9 +182,9 @@ def _broadcast(arrays: Arrays) -> dict[str, Array]:
 
 
 def _unit_planes(planes: Planes) -> Planes:
-    length = jnp.sqrt(jnp.sum(planes.normal**2, -1))
-    usable = (length > 0) & (length < jnp.inf)
-    safe = jnp.where(usable, length, 1)
+    square = jnp.sum(planes.normal**2, -1)
+    usable = (square > 0) & (square < jnp.inf)
+    safe = jnp.sqrt(jnp.where(usable, square, 1))
     offset = jnp.where(usable, planes.offset / safe, jnp.nan)
     return planes._replace(normal=planes.normal / safe[..., None], offset=offset)
 
@@ -247,11 +247,6 @@ def _unit_solid(solid: Solid) -> Solid:
 
 def _still(zero: Motion, height: float) -> Motion:
     return zero._replace(position=zero.position.at[..., 2].set(height), orientation=zero.orientation.at[..., 0].set(1))
-
-
-def chosen(flag: Flag, a: Array, b: ArrayLike) -> Array:
-    """a in the lanes where the flag is up, else b; axes after those of the flag follow it."""
-    return jnp.where(flag.reshape(flag.shape + (1,) * (a.ndim - flag.ndim)), a, b)
 
 
 def _fall(world: Room | Duel) -> Scalar:

@@ -9,21 +9,22 @@ from jax import lax
 from jimpact.contact import Body, immovable
 from jimpact.flight import (
     NEAR,
+    Contact,
     Look,
     Meeting,
+    Noise,
     Solid,
     Touch,
     body_of,
-    fastest_of,
+    closed,
     first_root,
     fly,
     later,
-    look,
     search,
     turning,
 )
 from jimpact.rotation import Motion, rotation_matrix
-from jimpact.shapes import Planes, Sphere, gaps, reach, touching_point
+from jimpact.shapes import Gaps, Planes, Sphere, gaps, reach, touching_point
 from jimpact.types import Array, Flag, Scalar, Vector3, Whole
 
 __all__ = ["Room"]
@@ -50,17 +51,15 @@ class Room(NamedTuple):
     def meet(self, motion: Motion, limit: Scalar, rest: Scalar, going: Flag) -> Meeting:
         """When the body first touches a plane that it approaches, and which point of it touches which plane."""
         self, start, limit, rest = lax.stop_gradient((self, motion, limit, rest))
-        near, fastest = self._near(start), turning(self.solid, start).fastest
+        fastest = turning(self.solid, start).fastest
 
         def see(motion: Motion) -> Look:
             now = gaps(self.solid.shape, turning(self.solid, motion), self.planes, motion, self.gravity)
-            return look(now, near, rest, fastest)
+            noise = Noise(self._near(motion), self._rate_noise(motion), rest[..., None, None])
+            now, touching, slow = closed(now, noise)
+            return Look(now, fastest, self._outside(motion), _fastest(now, touching, slow))
 
-        time, now, touched, finished = search(see, self.fly, start, self._outside(start), limit, going)
-        best = fastest_of(now)
-        slow = jnp.take_along_axis(now.slow.reshape((*best.shape, -1)), best[..., None], -1)[..., 0]
-        which = (best // now.slow.shape[-1], best % now.slow.shape[-1])
-        return Meeting(time, touched, finished, slow, which)
+        return search(see, self.fly, start, limit, going)
 
     def touch(self, motion: Motion, which: tuple[Whole, Whole]) -> Touch:
         """The contact of a point of the body with a plane."""
@@ -85,13 +84,27 @@ class Room(NamedTuple):
         size = size[..., None, None] + jnp.abs(self.planes.offset)[..., None, :]
         return NEAR * jnp.finfo(size.dtype).eps * size
 
-    def _outside(self, start: Motion) -> Scalar:
+    def _rate_noise(self, motion: Motion) -> Array:
+        """Round-off of the rate of a gap."""
+        speed = jnp.max(jnp.abs(motion.velocity), -1)
+        speed += jnp.max(jnp.abs(motion.angular_velocity), -1) * reach(self.solid.shape)
+        return NEAR * jnp.finfo(speed.dtype).eps * speed[..., None, None]
+
+    def _outside(self, motion: Motion) -> Scalar:
         """How long the ball that holds the shape touches no plane."""
         if isinstance(self.solid.shape, Sphere):
-            return jnp.zeros_like(start.position[..., 0])  # its own gap is looked at anyway
-        ball = gaps(Sphere(reach(self.solid.shape)), turning(self.solid, start), self.planes, start, self.gravity)
+            return jnp.zeros_like(motion.position[..., 0])  # its own gap is looked at anyway
+        ball = gaps(Sphere(reach(self.solid.shape)), turning(self.solid, motion), self.planes, motion, self.gravity)
         time = jnp.where(ball.value > 0, first_root(ball.value, ball.rate, ball.second), 0)
         return jnp.min(time, (-1, -2))
+
+
+def _fastest(now: Gaps, touching: Flag, slow: Flag) -> Contact:
+    """Of all that touch, the fastest approach."""
+    flat = lambda a: a.reshape((*a.shape[:-2], -1))  # noqa: E731
+    best = jnp.argmax(flat(jnp.where(touching, -now.rate, -jnp.inf)), -1)
+    taken = jnp.take_along_axis(flat(slow), best[..., None], -1)[..., 0]
+    return Contact(touching.any((-1, -2)), taken, (best // slow.shape[-1], best % slow.shape[-1]))
 
 
 def _taken(a: Array, index: Whole) -> Array:
