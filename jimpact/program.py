@@ -260,18 +260,34 @@ def composite(name: str, function: Function, results: Names, kind: Kind) -> Prog
         moved = {name: change for name, change in zip(wanted, changes, strict=True) if not _absent(change)}
         return dict(zip(wanted, values, strict=True)), moved
 
-    program = Program(name, _by_blocks(needed, CHUNK), results, kind)
+    program = Program(name, _in_parts(needed, needed, CHUNK), results, kind)
     program.define_jvp(jvp)
     return program
 
 
-def _by_blocks(function: Function, block: int = BLOCK) -> Function:
-    """The function, block by block; the last one overlaps the one before."""
+def _by_blocks(function: Function) -> Function:
+    """The function, block by block. One block is a computation of its own, too: XLA would fuse it with what follows,
+    and compute it again for every result there.
+    """
+
+    def apart(static: Hashable, wanted: Names, go: Flag, *operands: Array) -> dict[str, Array]:
+        def some(*operands: Array) -> dict[str, Array]:
+            values = function(static, wanted, go, *operands)
+            return {name: values[name] for name in wanted}
+
+        shapes = jax.eval_shape(some, *operands)
+        return lax.cond(go, some, lambda *_: jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), shapes), *operands)
+
+    return _in_parts(function, apart, BLOCK)
+
+
+def _in_parts(function: Function, whole: Function, block: int) -> Function:
+    """The function on each part of a large batch, the last one overlapping the one before; `whole` on a small one."""
 
     def blocks(static: Hashable, wanted: Names, *operands: Array) -> dict[str, Array]:
         size = operands[0].shape[0]
         if not isinstance(size, int) or size <= block:
-            return function(static, wanted, jnp.any((operands[0] >= 0) | ~(operands[0] >= 0)), *operands)
+            return whole(static, wanted, jnp.any((operands[0] >= 0) | ~(operands[0] >= 0)), *operands)
 
         def results(index: Array, first: Array) -> dict[str, Array]:
             some = [a if a is None else lax.dynamic_slice_in_dim(a, first, block) for a in operands]
