@@ -197,7 +197,8 @@ def _explained(error: ValidationError, form: type[BaseModel]) -> str:
         message = f"unknown key; allowed: {', '.join(_keys(form, first['loc'][:-1]))}"
     else:
         message = "missing" if first["type"] == "missing" else first["msg"].removeprefix("Value error, ")
-    more = f" (and {len(mistakes) - 1} more)" if len(mistakes) > 1 else ""
+    count = len(mistakes) - 1
+    more = f" ({count} more {'mistake' if count == 1 else 'mistakes'})" if count else ""
     return f"{field}: {message}{more}"
 
 

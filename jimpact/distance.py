@@ -43,7 +43,7 @@ class Simplex(NamedTuple):
 def nearest(a: Float[Array, "... k 3"], b: Float[Array, "... l 3"]) -> Simplex:
     """The simplex in which two hulls that do not overlap are nearest."""
     a, b = lax.stop_gradient((a, b))
-    y = (a[..., :, None, :] - b[..., None, :, :]).reshape((*a.shape[:-2], -1, 3))
+    y = (a[..., :, None, :] - b[..., None, :, :]).reshape((*a.shape[:-2], a.shape[-2] * b.shape[-2], 3))
     size = jnp.max(jnp.sum(y * y, -1), -1)
 
     def step(state: _State) -> _State:

@@ -213,7 +213,7 @@ def _direction(v: Vector3) -> tuple[Vector3, Scalar]:
 
 def _differences(a: Array, b: Array) -> Array:
     every = a[..., :, None, :] - b[..., None, :, :]
-    return every.reshape((*every.shape[:-3], -1, 3))
+    return every.reshape((*every.shape[:-3], every.shape[-3] * every.shape[-2], 3))
 
 
 def _dot(a: Array, b: Array) -> Scalar:

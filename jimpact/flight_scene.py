@@ -21,10 +21,9 @@ from jimpact.flight import Solid
 from jimpact.rotation import Motion
 from jimpact.scene import Options
 from jimpact.shapes import Ellipsoid, Hull, Planes, Shape, Sphere, box
+from jimpact.simulate import MOST
 
 __all__ = ["FlightScene", "load_flight"]
-
-MOST = 10_000  # impacts
 
 
 def _points(value: Any) -> Any:

@@ -15,7 +15,7 @@ from jimpact.rotation import Motion
 from jimpact.shapes import Ellipsoid, Hull, Planes, Shape, Sphere, reach
 from jimpact.types import Array, ArrayLike, Flag, Scalar
 
-__all__ = ["EXTRA", "Launch", "harmless", "launch_duel", "launch_room"]
+__all__ = ["EXTRA", "MOTION_TAILS", "Launch", "harmless", "launch_duel", "launch_room"]
 
 Arrays = dict[str, tuple[ArrayLike, tuple[int, ...]]]
 
@@ -161,7 +161,7 @@ def _plane_arrays(planes: Planes) -> Arrays:
 
 def _rows(name: str, value: ArrayLike, letter: str) -> tuple[int, ...]:
     """The last two axes of an array of vectors."""
-    size = jnp.shape(value)
+    size = floating(name, value, ()).shape
     if len(size) < 2 or size[-1] != 3 or not size[-2]:
         raise ValueError(f"{name} has shape {size}; pass (..., {letter}, 3) with at least one row")
     return size[-2:]
@@ -195,7 +195,7 @@ def _valid(given: Launch) -> Flag:
     world, batch = given.world, given.duration.ndim
     valid = (given.duration >= 0) & (given.rest >= 0)
     for a in jax.tree.leaves(given._replace(duration=given.rest)):
-        valid &= jnp.isfinite(a).reshape((*a.shape[:batch], -1)).all(-1)
+        valid &= jnp.isfinite(a).all(tuple(range(batch, a.ndim)))
     if isinstance(world, Room):
         friction, restitution = world.planes.friction, world.planes.restitution
         valid &= ((friction >= 0) & (restitution >= 0) & (restitution <= 1)).all(-1)

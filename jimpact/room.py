@@ -101,7 +101,7 @@ class Room(NamedTuple):
 
 def _fastest(now: Gaps, touching: Flag, slow: Flag) -> Contact:
     """Of all that touch, the fastest approach."""
-    flat = lambda a: a.reshape((*a.shape[:-2], -1))  # noqa: E731
+    flat = lambda a: a.reshape((*a.shape[:-2], a.shape[-2] * a.shape[-1]))  # noqa: E731
     best = jnp.argmax(flat(jnp.where(touching, -now.rate, -jnp.inf)), -1)
     taken = jnp.take_along_axis(flat(slow), best[..., None], -1)[..., 0]
     return Contact(touching.any((-1, -2)), taken, (best // slow.shape[-1], best % slow.shape[-1]))

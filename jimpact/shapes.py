@@ -12,10 +12,12 @@ moments, by which |s'| <= |s|^2 / sqrt 3 and |s''| <= |s|^3 for every body there
 from itertools import product
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Float
 
-from jimpact.contact import transform
+from jimpact.contact import floating, transform
 from jimpact.rotation import Motion
 from jimpact.types import Array, ArrayLike, Matrix3, Scalar, Vector3
 
@@ -71,7 +73,11 @@ class Planes(NamedTuple):
 
 def box(size: Float[ArrayLike, "... 3"], radius: Float[ArrayLike, "..."] = 0.0) -> Hull:
     """A box with edges of these lengths; with a radius its corners and edges are round, within the same size."""
-    half = 0.5 * jnp.asarray(size) - jnp.asarray(radius)[..., None]
+    size, radius = floating("size", size, (3,)), floating("radius", radius, ())
+    half = 0.5 * size - radius[..., None]
+    if not isinstance(half, jax.core.Tracer) and not np.all(np.asarray(half) >= 0):
+        raise ValueError("the radius of a box must not be above half of its least size; pass less, or a Sphere")
+    half = jnp.where(half >= 0, half, jnp.nan)
     signs = jnp.asarray(list(product((-1, 1), repeat=3)), half.dtype)
     return Hull(signs * half[..., None, :], jnp.asarray(radius, half.dtype))
 

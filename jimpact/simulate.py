@@ -23,20 +23,22 @@ from jax import lax
 from jaxtyping import Float, Int
 
 from jimpact.bodies import collide
-from jimpact.contact import Body, floating, transform
+from jimpact.contact import Body, check_batch, floating, transform
 from jimpact.duel import Duel
 from jimpact.flight import Meeting, Solid, Touch, chosen
-from jimpact.launch import EXTRA, Launch, harmless, launch_duel, launch_room
+from jimpact.launch import EXTRA, MOTION_TAILS, Launch, harmless, launch_duel, launch_room
 from jimpact.room import Room
 from jimpact.rotation import Motion, rotation_matrix
 from jimpact.shapes import Planes
 from jimpact.state import Outcome
 from jimpact.types import Array, ArrayLike, Flag, Scalar, Vector3, Whole
 
-__all__ = ["Bounces", "Ending", "Run", "energy", "motion_at", "simulate", "simulate_pair"]
+__all__ = ["MOST", "Bounces", "Ending", "Run", "energy", "motion_at", "simulate", "simulate_pair"]
 
 GRAVITY = (0.0, 0.0, -9.81)
 OVERLAP = 1e-9  # of the size of the body: deeper is an overlap
+MOST = 10_000  # impacts of a run
+OPTIONS = ("law", *EXTRA, "rule", "accuracy", "line_tolerance")
 UNSTEADY = 0.1  # share of its speed by which a contact may change while its time is corrected
 
 
@@ -107,7 +109,7 @@ def simulate(
     Returns:
         Run: the impacts, the motion at the end, and why it ended.
     """
-    _check_impacts(impacts)
+    _check(impacts, {"law": law, **options})
     extra = {name: options.pop(name) for name in EXTRA if options.get(name) is not None}
     given = launch_room(solid, motion, planes, gravity, duration, rest_speed, extra)
     return _run(given, int(impacts), rest_speed is None, (("law", law), *options.items()))
@@ -134,16 +136,22 @@ def simulate_pair(
     sharp edges have no normal. Motions in the run are pairs (a, b); impulses are those on body a. Arguments as in
     `simulate`; `rest_speed` is 0 by default.
     """
-    _check_impacts(impacts)
+    _check(impacts, {"law": law, **options})
     extra = {name: options.pop(name) for name in EXTRA if options.get(name) is not None}
     bodies = ((solid_a, solid_b), (motion_a, motion_b))
     given = launch_duel(*bodies, friction, restitution, gravity, duration, rest_speed, extra)
     return _run(given, int(impacts), rest_speed is None, (("law", law), *options.items()))
 
 
-def _check_impacts(impacts: int) -> None:
-    if isinstance(impacts, bool) or not isinstance(impacts, Integral) or impacts < 1:
-        raise ValueError(f"impacts={impacts!r}; pass a whole number of at least 1")
+def _check(impacts: int, options: dict[str, Any]) -> None:
+    if isinstance(impacts, bool) or not isinstance(impacts, Integral) or not 1 <= impacts <= MOST:
+        raise ValueError(f"impacts={impacts!r}; pass a whole number from 1 to {MOST}, static under jit")
+    unknown = [name for name in options if name not in OPTIONS]
+    if unknown:
+        raise TypeError(f"{unknown[0]!r} is not an option of a run; pass some of {', '.join(OPTIONS)}")
+    for name in ("law", "rule", "accuracy"):
+        if not isinstance(options.get(name, ""), str):
+            raise TypeError(f"{name} is a {type(options[name]).__name__}; pass its name")
 
 
 @partial(jax.jit, static_argnums=(1, 2, 3))
@@ -239,12 +247,25 @@ def _slip(touch: Touch, bodies: tuple[Body, Body]) -> Vector3:
     return a - b
 
 
-def motion_at(run: Run, time: Float[ArrayLike, "... m"]) -> Any:
-    """The motion at times (..., m) of a run; nan after its end. At an impact it is the motion after it."""
+def motion_at(run: Run, time: Float[ArrayLike, "*m"]) -> Any:
+    """The motion at times (..., m) of a run, or at one time of all runs; at an impact it is the motion after it.
+
+    After the end of a run it is nan, with a derivative of zero; a run ends with its last impact, if it is one too many.
+    """
+    _check_run(run)
     time = floating("time", time, ())
-    if time.ndim == 0:
-        raise ValueError("time is one number; pass an array of times, (..., m)")
-    return _motion_at(run, time)
+    check_batch(run=run.time.shape, time=time.shape[:-1])
+    if time.ndim - 1 > run.time.ndim:
+        raise ValueError(
+            f"time has shape {time.shape}; pass (..., m), with the batch shape {run.time.shape} of the run"
+        )
+    there = _motion_at(run, jnp.atleast_1d(time))
+    return there if time.ndim else jax.tree.map(lambda a: a[..., 0, :], there)
+
+
+def _check_run(run: Run) -> None:
+    if not isinstance(run, Run):
+        raise TypeError(f"run is a {type(run).__name__}; pass a Run, as `simulate` returns it")
 
 
 @jax.jit
@@ -268,11 +289,15 @@ def _motion_at(run: Run, time: Array) -> Any:
 
 def energy(solid: Solid, motion: Motion, gravity: Float[ArrayLike, "... 3"] = GRAVITY) -> Scalar:  # type: ignore[assignment]
     """Kinetic and potential energy, J; the potential is zero at the origin."""
+    if not isinstance(solid, Solid) or not isinstance(motion, Motion):
+        raise TypeError(f"got a {type(solid).__name__} and a {type(motion).__name__}; pass a Solid and a Motion")
+    mass, inertia = floating("solid.mass", solid.mass, ()), floating("solid.inertia", solid.inertia, (3, 3))
+    fields = zip(Motion._fields, motion, MOTION_TAILS, strict=True)
+    motion = Motion(*(floating(f"motion.{name}", value, tail) for name, value, tail in fields))
     axes = rotation_matrix(motion.orientation)
     spin = jnp.sum(axes * motion.angular_velocity[..., :, None], -2)
-    mass = jnp.asarray(solid.mass)
-    kinetic = 0.5 * (mass * _dot(motion.velocity, motion.velocity) + _dot(spin, transform(solid.inertia, spin)))
-    return kinetic - mass * _dot(jnp.asarray(gravity), motion.position)
+    kinetic = 0.5 * (mass * _dot(motion.velocity, motion.velocity) + _dot(spin, transform(inertia, spin)))
+    return kinetic - mass * _dot(floating("gravity", gravity, (3,)), motion.position)
 
 
 def _dot(a: Array, b: Array) -> Scalar:

@@ -73,6 +73,8 @@ def require(impact: Impact, *, separating: bool = True) -> Impact:
 
     A SEPARATING lane is a failure only if `separating` is False. Host side: not for use under jit.
     """
+    if not hasattr(impact, "outcome"):
+        raise TypeError(f"require takes an Impact, not a {type(impact).__name__}; how a Run went is in its `ending`")
     if isinstance(impact.outcome, jax.core.Tracer):
         raise TypeError("require looks at values; call it on the result, outside jit, grad and vmap")
     codes = np.asarray(impact.outcome)

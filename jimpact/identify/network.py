@@ -36,7 +36,9 @@ EVERY = 10  # steps between two looks at what was held out
 
 
 def features(rebounds: Rebounds) -> Array:
-    """Of each impact: speed of approach, slip (both as logarithms), and coupling of slip and approach; (n, 4)."""
+    """Of each impact, (n, 4): log of the speed of approach (m/s), log of slip over approach, coupling of slip and
+    approach, and log of the tangential over the normal entries of the inverse inertia.
+    """
     W, v = rebounds.inverse_inertia, rebounds.velocity
     tiny = 1e-6
     speed, slip = jnp.maximum(-v[:, 2], tiny), jnp.sqrt(v[:, 0] ** 2 + v[:, 1] ** 2) + tiny
@@ -59,7 +61,7 @@ def misfit(
     """
     given = material(describe(rebounds))
     if not isinstance(given, tuple | list) or len(given) != 2:
-        raise TypeError(f"the material gives a {type(given).__name__}; let it give (friction, restitution)")
+        raise TypeError(f"the material gives {type(given).__name__}; let it give (friction, restitution)")
     for name, value in zip(("friction", "restitution"), given, strict=True):
         if jnp.shape(value) not in ((), (len(rebounds),)):
             raise ValueError(f"the material gives {name} of shape {jnp.shape(value)}; let it give ({len(rebounds)},)")
