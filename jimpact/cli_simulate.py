@@ -12,20 +12,11 @@ from jimpact import __version__
 from jimpact.config import ConfigError
 from jimpact.flight_scene import FlightScene, load_flight
 from jimpact.page import plain, to_json, write_files
-from jimpact.simulate import Ending, Run, energy, simulate
+from jimpact.simulate import REASONS, Ending, Run, energy, simulate
 from jimpact.tables import console, table
 
 __all__ = ["add_command"]
 
-WORDS = {
-    Ending.DURATION: "the time was over",
-    Ending.IMPACTS: "the number of impacts was reached",
-    Ending.RESTING: "a lasting contact began: what follows is sliding, rolling or rest, which is no impact",
-    Ending.FREE: "it flies on, and meets no plane",
-    Ending.OVERLAPPING: "the body is inside a plane at the start; move start.position",
-    Ending.INVALID: "no body is like this: check inertia and sizes",
-    Ending.UNFINISHED: "the next contact was not found, or has no answer under this law; try another law",
-}
 FAILED = (Ending.OVERLAPPING, Ending.INVALID)
 
 
@@ -47,7 +38,7 @@ def _simulate(args: argparse.Namespace) -> int:
         run = jax.tree.map(np.asarray, simulate(*given, **scene.arguments()))
     ending = Ending(int(run.ending))
     if ending in FAILED:
-        raise ConfigError(f"{args.scene}: {WORDS[ending]}")
+        raise ConfigError(f"{args.scene}: {REASONS[ending]}")
     result = _result(scene, run)
     paths = [] if args.out is None else _written(args.out, scene, run, result)
     if args.json:
@@ -70,7 +61,7 @@ def _result(scene: FlightScene, run: Run) -> dict[str, Any]:
             "name": scene.name,
             "law": scene.options.law,
             "ending": ending.name,
-            "reason": WORDS[ending],
+            "reason": REASONS[ending],
             "time": run.time,
             "impacts": int(run.impacts),
             "energy": {when: np.asarray(value) for when, value in energies.items()},

@@ -2,7 +2,7 @@
 
 | table     | holds                                                                                        |
 |-----------|----------------------------------------------------------------------------------------------|
-| [body]    | shape = "sphere", "ellipsoid", "box" or "points", sizes, mass, inertia (else that of a solid) |
+| [body]    | shape = "sphere", "ellipsoid", "box" or "hull", sizes, mass, inertia (else that of a solid) |
 | [start]   | position, velocity, angular_velocity, orientation                                            |
 | [[plane]] | normal, point, friction, restitution                                                         |
 | [run]     | gravity, duration, impacts, rest_speed                                                       |
@@ -55,13 +55,13 @@ def _sizes(value: tuple) -> tuple:
 Sizes = Annotated[Vector, AfterValidator(_sizes)]
 Points = Annotated[tuple[tuple[float, float, float], ...], BeforeValidator(_points)]
 Quaternion = Annotated[tuple[float, float, float, float], BeforeValidator(_four), AfterValidator(_unit)]
-NEEDED = {"sphere": "radius", "ellipsoid": "semi_axes", "box": "size", "points": "points"}
+NEEDED = {"sphere": "radius", "ellipsoid": "semi_axes", "box": "size", "hull": "points"}
 
 
 class BodyTable(Table):
     """A solid; lengths in m."""
 
-    shape: Literal["sphere", "ellipsoid", "box", "points"]
+    shape: Literal["sphere", "ellipsoid", "box", "hull"]
     mass: Positive
     inertia: Inertia | None = None
     radius: NotNegative | None = None
@@ -73,14 +73,14 @@ class BodyTable(Table):
     def _complete(self) -> Self:
         needed = NEEDED[self.shape]
         for name in dict.fromkeys(NEEDED.values()):
-            given, round_ = getattr(self, name) is not None, name == "radius" and self.shape in ("box", "points")
+            given, round_ = getattr(self, name) is not None, name == "radius" and self.shape in ("box", "hull")
             if given != (name == needed) and not (round_ and given):
                 if name == "radius" and round_:
                     continue
                 raise ValueError(f"the shape {self.shape} {'needs' if name == needed else 'has no'} {name}")
         if self.shape == "sphere" and not self.radius:
             raise ValueError("the radius of a sphere must be above 0")
-        if self.shape == "points" and self.inertia is None:
+        if self.shape == "hull" and self.inertia is None:
             raise ValueError("the shape points needs inertia")
         if self.shape == "box" and 2 * (self.radius or 0.0) > min(self.size or ()):
             raise ValueError("the radius of a box must not be above half of its least size")

@@ -33,7 +33,7 @@ from jimpact.shapes import Planes
 from jimpact.state import Outcome
 from jimpact.types import Array, ArrayLike, Flag, Scalar, Vector3, Whole
 
-__all__ = ["MOST", "Bounces", "Ending", "Run", "energy", "motion_at", "simulate", "simulate_pair"]
+__all__ = ["MOST", "REASONS", "Bounces", "Ending", "Run", "energy", "motion_at", "simulate", "simulate_pair"]
 
 GRAVITY = (0.0, 0.0, -9.81)
 OVERLAP = 1e-9  # of the size of the body: deeper is an overlap
@@ -54,6 +54,15 @@ class Ending(IntEnum):
     UNFINISHED = 6  # the next contact was not found within bounds, or its impact has no answer under the law
 
 
+REASONS = {
+    Ending.DURATION: "the time was over",
+    Ending.IMPACTS: "the number of impacts was reached",
+    Ending.RESTING: "a lasting contact began: what follows is sliding, rolling or rest, which is no impact",
+    Ending.FREE: "it flies on, and meets no plane",
+    Ending.OVERLAPPING: "the body is inside a plane at the start; move its position",
+    Ending.INVALID: "no body is like this: check mass, inertia, sizes, quaternion, friction, restitution",
+    Ending.UNFINISHED: "the next contact was not found, or has no answer under this law; try another law",
+}
 GOING = -1
 
 
