@@ -75,3 +75,10 @@ def test_memory_between_operands_and_results_does_not_grow() -> None:
         return program.memory_analysis().temp_size_in_bytes
 
     assert temporary(8 * CHUNK) <= 1.1 * temporary(2 * CHUNK)
+
+
+def test_a_small_batch_is_a_computation_of_its_own() -> None:
+    """Else XLA computes it again for everything that follows."""
+    a = jnp.ones(100)
+    text = jax.jit(lambda a, b: jnp.stack(list(OUTER(3.0, a, b).values()))).lower(a, a).compile().as_text()
+    assert " conditional(" in text
