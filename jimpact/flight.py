@@ -86,21 +86,29 @@ class Touch(NamedTuple):
     bodies: tuple[Body, Body]
 
 
-class Look(NamedTuple):
-    """What is seen at one time."""
-
-    gaps: Gaps  # (..., points, planes), or (..., pairs of points, 1)
-    pace: Scalar  # rate of turning to which the bounds of third derivatives belong
-    outside: Scalar  # a time during which the balls that hold the bodies touch nothing
-    contact: "Contact"
-
-
 class Contact(NamedTuple):
     """What touches, if anything does."""
 
     touching: Flag  # and approaching, or slow
     slow: Flag  # neither approaching nor leaving faster than the speed of rest, and pressed
     which: Any
+
+
+class Look(NamedTuple):
+    """What is seen at one time."""
+
+    gaps: Gaps  # (..., points, planes), or (..., pairs of points, 1)
+    pace: Scalar  # rate of turning to which the bounds of third derivatives belong
+    outside: Scalar  # a time during which the balls that hold the bodies touch nothing
+    contact: Contact
+
+
+class Noise(NamedTuple):
+    """Round-off of gaps and of their rates, and the speed of rest; they broadcast to the shape of the gaps."""
+
+    gap: Array
+    rate: Array
+    rest: Array
 
 
 def fly(solid: Solid, motion: Motion, gravity: Vector3, time: Scalar) -> Motion:
@@ -130,7 +138,7 @@ def turning(solid: Solid, motion: Motion) -> Turning:
 
 
 def later(solid: Solid, motion: Motion, gravity: Vector3, time: Scalar) -> Motion:
-    """The motion after a time that is zero, for its derivative."""
+    """The motion after a time that is round-off, and its derivative."""
     t = time[..., None]
     spin = jnp.concatenate([jnp.zeros_like(t), motion.angular_velocity], -1)
     return Motion(
@@ -146,14 +154,6 @@ def body_of(solid: Solid, motion: Motion) -> Body:
     axes = rotation_matrix(motion.orientation)
     inertia = jnp.einsum("...ij,...jk,...lk->...il", axes, solid.inertia, axes, precision="highest")
     return Body(solid.mass, inertia, motion.position, motion.velocity, motion.angular_velocity)
-
-
-class Noise(NamedTuple):
-    """Round-off of gaps and of their rates, and the speed of rest; they broadcast to the shape of the gaps."""
-
-    gap: Array
-    rate: Array
-    rest: Array
 
 
 def closed(now: Gaps, noise: Noise) -> tuple[Gaps, Flag, Flag]:

@@ -81,7 +81,7 @@ class BodyTable(Table):
         if self.shape == "sphere" and not self.radius:
             raise ValueError("the radius of a sphere must be above 0")
         if self.shape == "hull" and self.inertia is None:
-            raise ValueError("the shape points needs inertia")
+            raise ValueError("the shape hull needs inertia")
         if self.shape == "box" and 2 * (self.radius or 0.0) > min(self.size or ()):
             raise ValueError("the radius of a box must not be above half of its least size")
         return self

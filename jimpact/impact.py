@@ -315,15 +315,15 @@ def _valid(
     return finite & symmetric & definite & ranges
 
 
-def _result(choice: Choice, name: str, operands: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
+def _result_kind(choice: Choice, name: str, operands: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
     whole = name in ("outcome", *COUNTS)
     return (3,) if name in ("impulse", "velocity") else (), jnp.int32 if whole else operands[0].dtype
 
 
-def _kind(_: None, name: str, operands: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
+def _scaled_kind(_: None, name: str, operands: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
     return (), jnp.bool_ if name in ("valid", "approaching") else operands[0].dtype
 
 
 SCALED = (*Plane._fields, *Given._fields[1:], "valid", "approaching", "velocity_unit", "impulse_unit")
-SCALE = elementwise("scale", _scaled, SCALED, _kind)
-IMPACT = composite("impact", _impacts, (*Impact._fields[:-1], *ImpactInfo._fields), _result)
+SCALE = elementwise("scale", _scaled, SCALED, _scaled_kind)
+IMPACT = composite("impact", _impacts, (*Impact._fields[:-1], *ImpactInfo._fields), _result_kind)

@@ -236,7 +236,7 @@ def composite(name: str, function: Function, results: Names, kind: Kind) -> Prog
     """A program of function(static, *operands), which is made of other programs.
 
     It goes through a large batch in chunks: so memory that is neither operand nor result does not grow with it. Its
-    derivatives are those of the programs inside.
+    derivatives are those of the programs inside, on the batch as a whole.
     """
 
     def of(static: Any, wanted: Names) -> Callable[..., list[Array]]:
@@ -246,7 +246,7 @@ def composite(name: str, function: Function, results: Names, kind: Kind) -> Prog
 
         return some
 
-    def needed(static: Any, wanted: Names, go: Flag, *operands: Array) -> dict[str, Array]:
+    def needed(static: Any, wanted: Names, _: Flag, *operands: Array) -> dict[str, Array]:
         traced = jax.make_jaxpr(of(static, wanted))(*operands)
         jaxpr, constants, used = partial_eval.dce_jaxpr_consts(traced.jaxpr, [True] * len(wanted))
         chosen = lambda values, which: [a for a, use in zip(values, which, strict=True) if use]  # noqa: E731
@@ -275,19 +275,27 @@ def _by_blocks(function: Function) -> Function:
             values = function(static, wanted, go, *operands)
             return {name: values[name] for name in wanted}
 
+        def zeros(*operands: Array) -> dict[str, Array]:
+            none = jnp.where(operands[0] == operands[0], 0, 0)  # made from an operand, to live on the same devices
+            spread = lambda a: jnp.broadcast_to(none.reshape(none.shape + (1,) * (a.ndim - 1)), a.shape)  # noqa: E731
+            return {name: spread(a).astype(a.dtype) for name, a in shapes.items()}
+
         shapes = jax.eval_shape(some, *operands)
-        return lax.cond(go, some, lambda *_: jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), shapes), *operands)
+        return lax.cond(go, some, zeros, *operands)
 
     return _in_parts(function, apart, BLOCK)
 
 
-def _in_parts(function: Function, whole: Function, block: int) -> Function:
-    """The function on each part of a large batch, the last one overlapping the one before; `whole` on a small one."""
+def _in_parts(function: Function, small: Function, most: int) -> Function:
+    """The function on each part of a large batch, the last one overlapping the one before; else `small`."""
 
     def blocks(static: Hashable, wanted: Names, *operands: Array) -> dict[str, Array]:
         size = operands[0].shape[0]
-        if not isinstance(size, int) or size <= block:
-            return whole(static, wanted, jnp.any((operands[0] >= 0) | ~(operands[0] >= 0)), *operands)
+        if not isinstance(size, int) or size <= most:
+            return small(static, wanted, jnp.any((operands[0] >= 0) | ~(operands[0] >= 0)), *operands)
+
+        count = -(-size // most)
+        block = -(-size // count)
 
         def results(index: Array, first: Array) -> dict[str, Array]:
             some = [a if a is None else lax.dynamic_slice_in_dim(a, first, block) for a in operands]
@@ -301,7 +309,7 @@ def _in_parts(function: Function, whole: Function, block: int) -> Function:
 
         shapes = jax.eval_shape(results, jnp.int32(0), jnp.int32(0))
         empty = {name: jnp.zeros((size, *a.shape[1:]), a.dtype) for name, a in shapes.items()}
-        return lax.fori_loop(0, -(-size // block), one, empty)
+        return lax.fori_loop(0, count, one, empty)
 
     return blocks
 

@@ -87,7 +87,8 @@ class Room(NamedTuple):
     def _rate_noise(self, motion: Motion) -> Array:
         """Round-off of the rate of a gap."""
         speed = jnp.max(jnp.abs(motion.velocity), -1)
-        speed += jnp.max(jnp.abs(motion.angular_velocity), -1) * reach(self.solid.shape)
+        if not isinstance(self.solid.shape, Sphere):  # its gap does not feel the spin
+            speed += jnp.max(jnp.abs(motion.angular_velocity), -1) * reach(self.solid.shape)
         return NEAR * jnp.finfo(speed.dtype).eps * speed[..., None, None]
 
     def _outside(self, motion: Motion) -> Scalar:

@@ -218,7 +218,7 @@ def _flight(given: Launch, state: _State, allowed: Flag) -> tuple[_State, Meetin
     there: Any = world.fly(state.motion, time)
     followed = reduce(jnp.logical_and, (jnp.isfinite(a).all(-1) for a in jax.tree.leaves(there)))
     moved &= followed
-    delay = jnp.clip(_delay(world.touch(there, met.which), world.gravity), -time, left - time)
+    delay = _delay(world.touch(there, met.which), world.gravity, -time, left - time)
     delay = jnp.where(moved & met.touched & ~met.resting, delay, 0)
     motion = jax.tree.map(partial(chosen, moved), world.later(there, delay), state.motion)
     ending = jnp.where(over, jnp.where(free, Ending.FREE, Ending.DURATION), state.ending)
@@ -227,18 +227,19 @@ def _flight(given: Launch, state: _State, allowed: Flag) -> tuple[_State, Meetin
     return _State(motion, state.time + jnp.where(moved, time + delay, 0), ending.astype(jnp.int32)), met
 
 
-def _delay(touch: Touch, gravity: Vector3) -> Scalar:
+def _delay(touch: Touch, gravity: Vector3, least: Scalar, most: Scalar) -> Scalar:
     """Round-off, with the derivative of the time of impact: that of the root of the gap.
 
     The search came here in steps, and its round-off grows where a spin is unstable. It is taken back as far as the
-    contact approaches steadily.
+    contact approaches steadily, and the time stays within `least` and `most`.
     """
-    gap, (fixed, gravity) = touch.gap, lax.stop_gradient((touch, gravity))
+    gap, (fixed, gravity, least, most) = touch.gap, lax.stop_gradient((touch, gravity, least, most))
     rate = _dot(fixed.normal, _slip(fixed, fixed.bodies))
     safe = jnp.where(rate < 0, rate, -1)
     swings = (_length(x.angular_velocity) ** 2 * _length(fixed.point - x.position) for x in fixed.bodies)
-    steady = UNSTEADY * jnp.abs(rate) / sum(swings, _length(gravity) + jnp.finfo(rate.dtype).tiny)
-    return -(gap - fixed.gap) / safe + jnp.clip(-fixed.gap / safe, -steady, steady).astype(gap.dtype)
+    steady = UNSTEADY * jnp.maximum(-rate, 0) / sum(swings, _length(gravity) + jnp.finfo(rate.dtype).tiny)
+    late = jnp.clip(-fixed.gap / safe, jnp.maximum(-steady, least), jnp.minimum(steady, most))
+    return -(gap - fixed.gap) / safe + late.astype(gap.dtype)
 
 
 def _hit(given: Launch, hit: Any, touch: Touch, going: Flag) -> Any:
@@ -259,22 +260,18 @@ def _slip(touch: Touch, bodies: tuple[Body, Body]) -> Vector3:
 def motion_at(run: Run, time: Float[ArrayLike, "*m"]) -> Any:
     """The motion at times (..., m) of a run, or at one time of all runs; at an impact it is the motion after it.
 
-    After the end of a run it is nan, with a derivative of zero; a run ends with its last impact, if it is one too many.
+    After the end of a run it is nan, with a derivative of zero. Runs that ended IMPACTS or FREE end at the last impact.
     """
-    _check_run(run)
+    if not isinstance(run, Run):
+        raise TypeError(f"run is a {type(run).__name__}; pass a Run, as `simulate` returns it")
     time = floating("time", time, ())
     check_batch(run=run.time.shape, time=time.shape[:-1])
-    if time.ndim - 1 > run.time.ndim:
+    if jnp.broadcast_shapes(run.time.shape, time.shape[:-1]) != run.time.shape:
         raise ValueError(
             f"time has shape {time.shape}; pass (..., m), with the batch shape {run.time.shape} of the run"
         )
     there = _motion_at(run, jnp.atleast_1d(time))
     return there if time.ndim else jax.tree.map(lambda a: a[..., 0, :], there)
-
-
-def _check_run(run: Run) -> None:
-    if not isinstance(run, Run):
-        raise TypeError(f"run is a {type(run).__name__}; pass a Run, as `simulate` returns it")
 
 
 @jax.jit

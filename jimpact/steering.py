@@ -75,7 +75,8 @@ def step(
     """Where each lane is after one step, the step's length, and its code; `go` as in `own_kernel`.
 
     XLA on CPU computes each result of a kernel on its own, with all that is behind it. So a step is a few kernels of
-    one result: how far and the work on the way, the normal impulse, the tangential impulse, and what happens there.
+    one result, or of a pair: where it heads, how far and the work on the way, the normal impulse, the tangential
+    impulse, what happens there, and what was passed of the end of a phase.
     """
 
     def direction(lane: Lane, state: Slide) -> list[Scalar]:

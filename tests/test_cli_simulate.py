@@ -107,7 +107,7 @@ def test_inertia_of_a_solid_is_known(shape: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(solid.inertia, np.diag(SOLIDS[shape][1]), rtol=1e-14)
 
 
-def test_points_need_an_inertia(tmp_path: Path) -> None:
+def test_a_hull_needs_an_inertia(tmp_path: Path) -> None:
     text = BALL.replace('shape = "sphere"', 'shape = "hull"\npoints = [[0.0, 0.0, 0.1]]')
     with pytest.raises(ConfigError, match="needs inertia"):
         load_flight(written(tmp_path / "points.toml", text))

@@ -127,3 +127,12 @@ MISTAKES = {
 def test_mistakes_get_a_sentence(two: Run, sentence: str) -> None:
     with pytest.raises((TypeError, ValueError), match=sentence):
         MISTAKES[sentence](two)
+
+
+@pytest.mark.parametrize("height", [0.1, np.nextafter(0.1, 0), 0.1 + 1e-16])
+def test_an_impact_at_the_start_has_the_derivative_of_its_time(height: float) -> None:
+    def first(z: jax.Array) -> jax.Array:
+        motion = DROPPED._replace(position=jnp.stack([0 * z, 0 * z, z]), velocity=np.array([0.0, 0.0, -1.0]))
+        return simulate(BALL, motion, FLOOR, impacts=1, **LAW).bounces.time[0]
+
+    np.testing.assert_allclose(jax.grad(first)(height), 1.0, rtol=1e-9)  # m over 1 m/s
