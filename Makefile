@@ -8,7 +8,7 @@
 
 PYTHON ?= python3.11
 OUT ?= out
-FILL ?= 420
+FILL ?= 480
 
 VENV := .venv
 BIN := $(VENV)/bin

@@ -30,6 +30,7 @@ LONG = {
     "test_rotation",
     "test_sequence",
     "test_simulate",
+    "test_simulate_edges",
     "test_statements",
     "test_torch",
     "test_trace",

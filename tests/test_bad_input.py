@@ -191,7 +191,8 @@ def test_validity_does_not_depend_on_units(dtype, far):
     assert not outcome.any(), outcome
 
 
-@pytest.mark.parametrize("dtype", [np.float64, pytest.param(np.float32, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_derivatives_stay_finite_at_the_edge_of_the_numbers(dtype):
     """Restitution and approach whose squares underflow, beside a good lane; only the lanes with an answer count."""
     small = float(np.finfo(dtype).tiny) ** 0.55

@@ -237,7 +237,7 @@ def test_static_friction_decides_only_whether_rest_persists(law):
     assert np.abs(b.velocity[2, :2]).max() <= CLOSED < np.abs(b.velocity[1, :2]).max(), law
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("dtype", [np.float64, pytest.param(np.float32, marks=pytest.mark.slow)])
 @LAWS
 def test_slip_whose_square_underflows_is_no_slip(law, dtype):
     """Every power of ten down to the smallest number, against exactly none, in stick and along the diverging ray."""

@@ -172,9 +172,8 @@ def test_the_network_beats_the_constant_model_on_what_was_held_out(
     assert learned < 2 and fitted > 3 * learned, (learned, fitted)
 
 
-@pytest.mark.parametrize(
-    ("example", "package"), [pytest.param("with_equinox", "equinox", marks=pytest.mark.slow), ("with_flax", "flax")]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("example", "package"), [("with_equinox", "equinox"), ("with_flax", "flax")])
 def test_modules_of_other_libraries_learn(example: str, package: str) -> None:
     """From hundreds of variances of the noise, a few steps go most of the way."""
     pytest.importorskip(package)

@@ -63,6 +63,7 @@ def test_a_spinning_body_that_leaves_is_free() -> None:
     assert (Ending(int(run.ending)), int(run.impacts) > 0) == (Ending.FREE, True)
 
 
+@pytest.mark.slow
 def test_boxes_that_hit_without_restitution_do_not_overlap() -> None:
     n, rng = 40, np.random.default_rng(0)
     body, still = solid("round box"), Motion(np.zeros(3), UPRIGHT, np.zeros(3), np.zeros(3))
