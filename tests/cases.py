@@ -12,11 +12,14 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from compilation import OPTIMISED
 
 import jimpact
 
 LAWS = ("stronge", "poisson", "newton")
+SOME = ("stronge", "poisson", pytest.param("newton", marks=pytest.mark.slow))  # they differ in the stop rule only
+ONE = ("stronge", *(pytest.param(law, marks=pytest.mark.slow) for law in LAWS[1:]))
 LANES = 2048  # size of every compiled batch of impacts
 TANGENT_LANES = 256  # size of every compiled batch of Jacobians
 PARAMETERS = ("mu", "e", "vx", "vy", "vz", "Wxx", "Wyy", "Wzz", "Wxy", "Wxz", "Wyz")

@@ -17,7 +17,7 @@ CLOSED = 1e-9  # against closed forms
 DIFFERENCE = 1e-5  # step of central differences
 DERIVATIVE = 2e-3  # their error: 1e-9 / 1e-5 from the values, and the second derivative need not exist
 FLOAT32 = 1e-4
-LAWS = pytest.mark.parametrize("law", cases.LAWS)
+LAWS = pytest.mark.parametrize("law", cases.SOME)
 
 AXIAL = np.array([[2.0, 0.0, 0.5], [0.0, 3.0, 0.0], [0.5, 0.0, 1.0]])  # the x axis is invariant
 ISOTROPIC = np.diag([2.0, 2.0, 1.0])  # and central: slip stops at p = |slip| / (2 mu), compression at p = -v_z

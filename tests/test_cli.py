@@ -88,6 +88,7 @@ def test_names_are_not_read_as_markup(capsys, tmp_path):
     assert code == 0 and name in out and "clsr" in out
 
 
+@pytest.mark.slow
 def test_trace_prints_the_path_and_draws_it(capsys, tmp_path):
     code, out, _ = run(capsys, "trace", CONFIGS / "jia_wang.toml", "--json", "--plot", tmp_path / "a.png")
     record = json.loads(out)

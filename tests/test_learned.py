@@ -83,6 +83,7 @@ def test_no_impact_gains_energy_here_or_far_away(trained: checkpoint.State, rebo
             assert kept.most_energy_gained <= ROUND_OFF and kept.without_answer == 0, kept
 
 
+@pytest.mark.slow
 def test_gradient_agrees_with_finite_differences(rebounds: Rebounds, trained: checkpoint.State) -> None:
     """Along one random direction in the space of all weights, at a network that is half trained."""
     network = jax.tree.map(lambda a, b: 0.5 * (a + b), trained.network, begin(SETTINGS, float).network)
