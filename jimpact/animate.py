@@ -45,7 +45,7 @@ def animation(run: Run, *, title: str = "A run", lane: tuple[int, ...] | int = (
         raise ValueError(f"the run ended {Ending(int(one.ending)).name}: there is nothing to show")
     scene = json.dumps(plain(_scene(one)), allow_nan=False).replace("<", "\\u003c")
     script = resources.files("jimpact").joinpath("data/animation.js").read_text(encoding="utf-8")
-    ending = f"{int(one.impacts)} impacts in {float(one.time):.3g} s, then {REASONS[Ending(int(one.ending))]}"
+    ending = f"{int(one.impacts)} impacts in {float(one.time):.3g} s: {REASONS[Ending(int(one.ending))]}"
     head = f"<header><h1>{text(title)}</h1><p>{text(ending)}</p></header>"
     body = [head, "<canvas id=view></canvas>", CONTROLS, f"<script>const scene = {scene};\n{script}</script>"]
     return page(title, body, STYLE)
