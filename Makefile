@@ -28,10 +28,7 @@ test: $(TEST)
 	$(BIN)/ruff format --check
 	$(BIN)/mypy jimpact
 	$(BIN)/sphinx-build -q -W --keep-going docs $(OUT)/docs
-	began=$$(date +%s) && \
-	$(BIN)/pytest -m 'not slow' --numprocesses auto --dist loadfile --no-loadscope-reorder && \
-	left=$$(($(FILL) + began - $$(date +%s))) && \
-	if [ $$left -gt 0 ]; then $(BIN)/pytest -m slow --numprocesses auto --seconds $$left; fi
+	$(BIN)/pytest --numprocesses auto --dist loadgroup --no-loadscope-reorder --seconds $(FILL)
 
 test-slow: $(TEST)
 	$(BIN)/pytest -m slow --numprocesses auto

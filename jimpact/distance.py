@@ -15,10 +15,11 @@ import numpy as np
 from jax import lax
 from jaxtyping import Float, Int
 
+from jimpact.contact import transform
 from jimpact.numerics import anywhere, divide
-from jimpact.types import Array, Flag, Vector3
+from jimpact.types import Array, Flag, Matrix3, Vector3
 
-__all__ = ["Simplex", "nearest", "witnesses"]
+__all__ = ["Simplex", "first_corners", "nearest", "witnesses"]
 
 SLOTS = 4  # three corners, and one that is new
 _FACES = [face for size in (1, 2, 3) for face in combinations(range(SLOTS), size)]
@@ -40,8 +41,8 @@ class Simplex(NamedTuple):
     used: Flag
 
 
-def nearest(a: Float[Array, "... k 3"], b: Float[Array, "... l 3"]) -> Simplex:
-    """The simplex in which two hulls that do not overlap are nearest."""
+def nearest(a: Float[Array, "... k 3"], b: Float[Array, "... l 3"], guess: Simplex | None = None) -> Simplex:
+    """The simplex in which two hulls that do not overlap are nearest; a good guess shortens the search."""
     a, b = lax.stop_gradient((a, b))
     y = (a[..., :, None, :] - b[..., None, :, :]).reshape((*a.shape[:-2], a.shape[-2] * b.shape[-2], 3))
     size = jnp.max(jnp.sum(y * y, -1), -1)
@@ -66,10 +67,18 @@ def nearest(a: Float[Array, "... k 3"], b: Float[Array, "... l 3"]) -> Simplex:
     def more(state: _State) -> Flag:
         return anywhere(state.open) & (state.steps < ITERATIONS)
 
-    none = jnp.zeros((*size.shape, SLOTS), jnp.int32)
-    begin = _State(jnp.zeros((), jnp.int32), none, none == jnp.arange(SLOTS), jnp.ones(size.shape, bool))
-    last = lax.while_loop(more, step, begin)
+    guess = first_corners(size.shape) if guess is None else guess
+    if y.shape[-2] == 1:
+        return guess
+    corner = guess.a * b.shape[-2] + guess.b
+    last = lax.while_loop(more, step, _State(jnp.zeros((), jnp.int32), corner, guess.used, jnp.ones(size.shape, bool)))
     return Simplex(last.corner // b.shape[-2], last.corner % b.shape[-2], last.used)
+
+
+def first_corners(batch: tuple[int, ...]) -> Simplex:
+    """The first point of each hull."""
+    none = jnp.zeros((*batch, SLOTS), jnp.int32)
+    return Simplex(none, none, none == jnp.arange(SLOTS))
 
 
 class _State(NamedTuple):
@@ -79,11 +88,16 @@ class _State(NamedTuple):
     open: Flag
 
 
-def witnesses(a: Float[Array, "... k 3"], b: Float[Array, "... l 3"], simplex: Simplex) -> tuple[Vector3, Vector3]:
-    """The nearest points of both hulls."""
+def witnesses(
+    a: Float[Array, "... k 3"], b: Float[Array, "... l 3"], simplex: Simplex, stretch: Matrix3 | None = None
+) -> tuple[Vector3, Vector3]:
+    """The nearest points of both hulls; nearest after a linear map, if there is one."""
+    if a.shape[-2] == b.shape[-2] == 1:
+        return a[..., 0, :], b[..., 0, :]
     of_a = jnp.take_along_axis(a, simplex.a[..., None], -2)
     of_b = jnp.take_along_axis(b, simplex.b[..., None], -2)
-    weights = _weights(of_a - of_b, simplex.used)[..., None]
+    corners = of_a - of_b if stretch is None else transform(stretch[..., None, :, :], of_a - of_b)
+    weights = _weights(corners, simplex.used)[..., None]
     return jnp.sum(weights * of_a, -2), jnp.sum(weights * of_b, -2)
 
 

@@ -1,11 +1,11 @@
 """Two bodies that may hit each other: when they meet, and where they touch.
 
-Each is a sphere or the hull of points, rounded by a radius: the hulls of the points themselves, the cores, are apart by
-the sum of both radii when the bodies touch, so that there is a normal even where corner meets edge.
+Each is an oval (`jimpact.oval`): an ellipsoid, or the hull of points, the core, rounded by a radius, so that there is a
+normal even where corner meets edge.
 
-Along a direction n the cores are apart by at least the least n . (a - b) over all points a and b of the two; how soon
-that can close is bounded as for planes. The direction turns with the features that are nearest, a corner and a face
-say, so that leaving is seen as leaving.
+Along a direction n the bodies are apart by the least n . (a - b) of all points a and b of the cores, less what their
+ellipsoids or balls reach; how soon that can close is bounded as for planes. The direction turns with the features that
+are nearest, a corner and a face say, so that leaving is seen as leaving.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,6 @@ import jax.numpy as jnp
 from jax import lax
 
 from jimpact.contact import Body, transform
-from jimpact.distance import Simplex, nearest, witnesses
 from jimpact.flight import (
     ANGLE,
     NEAR,
@@ -33,13 +32,12 @@ from jimpact.flight import (
     search,
     turning,
 )
-from jimpact.rotation import Motion, rotation_matrix
-from jimpact.shapes import JERK, Gaps, Hull, Sphere, reach
+from jimpact.oval import Facing, Oval, facing, way
+from jimpact.rotation import Motion, quaternion_product, rotation_matrix
+from jimpact.shapes import JERK, SECOND, Directions, Ellipsoid, Gaps, Hull, Turning, reach, support
 from jimpact.types import Array, Flag, Scalar, Vector3, Whole
 
 __all__ = ["Duel", "Pair"]
-
-SECOND = 1 + 1 / 3**0.5  # bound of the second derivative of a vector fixed in a body, in units of its length and s^2
 
 
 class Pair(NamedTuple):
@@ -56,7 +54,7 @@ class Points(NamedTuple):
     rate: Array
     second: Array
     reach: Scalar  # from the centre of mass
-    fastest: Scalar
+    turning: Turning
 
 
 class Duel(NamedTuple):
@@ -87,23 +85,20 @@ class Duel(NamedTuple):
         self, start, limit, rest = lax.stop_gradient((self, motion, limit, rest))
 
         def see(motion: Pair) -> Look:
-            now, pace, simplex = self._gaps(motion)
+            now, pace, where = self._gaps(motion)
             parts = (self._near(motion), self._rate_noise(motion), rest)
             now, touching, slow = closed(now, Noise(*(a[..., None, None] for a in parts)))
             nearest_pair = jnp.argmin(now.value, -2, keepdims=True)
             touching, slow = (jnp.take_along_axis(x, nearest_pair, -2)[..., 0, 0] for x in (touching, slow))
-            return Look(now, pace, self._outside(motion), Contact(touching, slow, simplex))
+            return Look(now, pace, self._outside(motion), Contact(touching, slow, where))
 
         return search(see, self.fly, start, limit, going)
 
-    def touch(self, motion: Pair, which: Simplex) -> Touch:
-        """The contact next to a simplex of points."""
-        a, b = (_core(s, m) for s, m in zip(self[:2], motion, strict=True))
-        on_a, on_b = witnesses(a, b, which)
-        normal, apart = _direction(on_a - on_b)
-        point = on_a - _radius(self.solid_a)[..., None] * normal
+    def touch(self, motion: Pair, which: Facing) -> Touch:
+        """The contact between parts that face each other."""
+        across = way(*self._ovals(motion), which)
         bodies = (body_of(self.solid_a, motion.a), body_of(self.solid_b, motion.b))
-        return Touch(apart - self.radii(), point, normal, self.friction, self.restitution, bodies)
+        return Touch(across.gap, across.point, across.normal, self.friction, self.restitution, bodies)
 
     def moved(self, motion: Pair, bodies: tuple[Body, Body]) -> Pair:
         """The motion with the velocities of the bodies."""
@@ -113,13 +108,17 @@ class Duel(NamedTuple):
         )
         return Pair(a, b)
 
-    def number(self, which: Simplex) -> Whole:
+    def number(self, which: Facing) -> Whole:
         """There is one contact only."""
-        return jnp.zeros_like(which.a[..., 0])
+        return jnp.zeros_like(which.simplex.a[..., 0])
 
-    def radii(self) -> Scalar:
-        """Distance of the cores at a contact."""
-        return _radius(self.solid_a) + _radius(self.solid_b)
+    def round(self) -> Flag:
+        """Whether a contact has a normal."""
+        return _size(self.solid_a) + _size(self.solid_b) > 0
+
+    def _ovals(self, motion: Pair) -> tuple[Oval, Oval]:
+        a, b = (_oval(s, m) for s, m in zip(self[:2], motion, strict=True))
+        return a, b
 
     def _near(self, motion: Pair) -> Scalar:
         """Round-off of a gap."""
@@ -144,36 +143,43 @@ class Duel(NamedTuple):
         square, rate, second = jnp.sum(x * x, -1) - r * r, jnp.sum(x * v, -1), jnp.sum(v * v, -1)
         return jnp.where(square > 0, first_root(0.5 * square, rate, second), 0)
 
-    def _gaps(self, motion: Pair) -> tuple[Gaps, Scalar, Simplex]:
-        """Of all pairs of points, (..., pairs, 1), along the direction in which the cores are nearest.
+    def _gaps(self, motion: Pair) -> tuple[Gaps, Scalar, Facing]:
+        """Of all pairs of points, (..., pairs, 1), along the direction across the gap.
 
         The direction goes on to turn as it does now. Also the greatest rate of turning, of bodies and
-        direction, and the points that are nearest.
+        direction, and what faces each other.
         """
+        where = facing(*self._ovals(motion))
+        rates = Pair(*(_rate(m) for m in motion))
+        n, n1 = jax.jvp(lambda m: way(*self._ovals(m), where).normal, (motion,), (rates,))
         a, b = (_points(s, m) for s, m in zip(self[:2], motion, strict=True))
-        simplex = nearest(a.at, b.at)
-
-        def direction(on_a: Array, on_b: Array) -> Vector3:
-            on_a, on_b = witnesses(on_a, on_b, simplex)
-            return _direction(on_a - on_b)[0]
-
-        n, n1 = jax.jvp(direction, (a.at, b.at), (a.rate, b.rate))
         w = jnp.sqrt(_dot(n1, n1))
-        pace = jnp.maximum(jnp.maximum(a.fastest, b.fastest), w)
+        pace = jnp.maximum(jnp.maximum(a.turning.fastest, b.turning.fastest), w)
         d, d1, d2 = (_differences(x, y) for x, y in zip(a[:3], b[:3], strict=True))
         along = lambda direction, vectors: _dot(direction[..., None, :], vectors)  # noqa: E731
         value, square = along(n, d), (w * w)[..., None]
         second = -square * value + 2 * along(n1, d1) + along(n, d2)
         third = jnp.broadcast_to(_third(motion, a, b, w, pace)[..., None], value.shape)
-        parts = (value - self.radii()[..., None], along(n1, d) + along(n, d1), second, third)
-        return Gaps(*(x[..., None] for x in parts)), pace, simplex
+        now = Gaps(value, along(n1, d) + along(n, d1), second, third)
+        towards = Directions(n[..., None, :], n1[..., None, :], (-square * n)[..., None, :], w)
+        for solid, turn in ((self.solid_a, a.turning), (self.solid_b, b.turning)):
+            now = _less(now, solid, turn, towards)
+        return Gaps(*(x[..., None] for x in now)), pace, where
+
+
+def _less(now: Gaps, solid: Solid, turn: Turning, towards: Directions) -> Gaps:
+    """Gaps of bodies from those of their cores: one reaches further."""
+    if not isinstance(solid.shape, Ellipsoid):
+        return now._replace(value=now.value - _size(solid)[..., None])
+    h = support(solid.shape, turn, towards)
+    return Gaps(now.value - h.value, now.rate - h.rate, now.second - h.second, now.third + h.third)
 
 
 def _third(motion: Pair, a: Points, b: Points, w: Scalar, pace: Scalar) -> Scalar:
     """Bound of the third derivative of a gap, for as long as nothing turns by more than ANGLE."""
     x, v = (jnp.sqrt(_dot(p - q, p - q)) for p, q in zip(motion.a[::2], motion.b[::2], strict=True))
     horizon = jnp.where(pace > 0, ANGLE / jnp.where(pace > 0, pace, 1), 0)
-    sizes = [a.reach * a.fastest**k + b.reach * b.fastest**k for k in range(4)]
+    sizes = [a.reach * a.turning.fastest**k + b.reach * b.turning.fastest**k for k in range(4)]
     d, d1 = x + v * horizon + sizes[0], v + sizes[1]
     return w**3 * d + 3 * w**2 * d1 + 3 * w * SECOND * sizes[2] + JERK * sizes[3]
 
@@ -186,7 +192,7 @@ def _points(solid: Solid, motion: Motion) -> Points:
     second = jnp.cross(spin_rate, arm) + jnp.cross(spin, moving)
     length = jnp.max(jnp.sqrt(_dot(arm, arm)), -1)
     centre = (motion.position[..., None, :], motion.velocity[..., None, :])
-    return Points(centre[0] + arm, centre[1] + moving, second, length, turn.fastest)
+    return Points(centre[0] + arm, centre[1] + moving, second, length, turn)
 
 
 def _core(solid: Solid, motion: Motion) -> Array:
@@ -197,18 +203,25 @@ def _core(solid: Solid, motion: Motion) -> Array:
     return motion.position[..., None, :]
 
 
-def _radius(solid: Solid) -> Scalar:
-    assert isinstance(solid.shape, Sphere | Hull)
-    return solid.shape.radius
+def _oval(solid: Solid, motion: Motion) -> Oval:
+    size, core = _size(solid), _core(solid, motion)
+    if not isinstance(solid.shape, Ellipsoid):
+        return Oval(core, size, None, jnp.ones_like(size))
+    axes = solid.shape.semi_axes / size[..., None]
+    unit = axes[..., None] * jnp.swapaxes(rotation_matrix(motion.orientation), -1, -2)
+    return Oval(core, size, unit, jnp.min(axes, -1))
 
 
-def _direction(v: Vector3) -> tuple[Vector3, Scalar]:
-    """Unit vector and length; a vector of no length points up, without a derivative."""
-    square = _dot(v, v)
-    good = square > 0
-    length = jnp.sqrt(jnp.where(good, square, 1))
-    upright = jnp.asarray([0, 0, 1], v.dtype)
-    return jnp.where(good[..., None], v / length[..., None], upright), jnp.where(good, length, 0)
+def _size(solid: Solid) -> Scalar:
+    """By how much the core is swollen, at most."""
+    return jnp.max(solid.shape.semi_axes, -1) if isinstance(solid.shape, Ellipsoid) else solid.shape.radius
+
+
+def _rate(motion: Motion) -> Motion:
+    """What changes by time, as far as place and orientation are concerned."""
+    spin = jnp.concatenate([jnp.zeros_like(motion.position[..., :1]), motion.angular_velocity], -1)
+    still = jnp.zeros_like(motion.velocity)
+    return Motion(motion.velocity, 0.5 * quaternion_product(spin, motion.orientation), still, still)
 
 
 def _differences(a: Array, b: Array) -> Array:

@@ -73,8 +73,6 @@ def launch_duel(
     for letter, solid, motion in zip("ab", solids, motions, strict=True):
         _check_kind(f"solid_{letter}", solid, Solid)
         _check_kind(f"motion_{letter}", motion, Motion)
-        if isinstance(solid.shape, Ellipsoid):
-            raise TypeError(f"solid_{letter}.shape is an Ellipsoid; pass a Sphere, or a Hull of points with a radius")
         arrays |= _solid_arrays(f"solid_{letter}", solid) | _motion_arrays(f"motion_{letter}", motion)
     found = _broadcast({**arrays, **_common_arrays(gravity, duration, rest_speed, extra)})
     a, b = (_solid(f"solid_{letter}", solid, found) for letter, solid in zip("ab", solids, strict=True))
@@ -200,7 +198,7 @@ def _valid(given: Launch) -> Flag:
         friction, restitution = world.planes.friction, world.planes.restitution
         valid &= ((friction >= 0) & (restitution >= 0) & (restitution <= 1)).all(-1)
         return valid & _valid_body(world.solid, given.motion)
-    valid &= (world.friction >= 0) & (world.restitution >= 0) & (world.restitution <= 1) & (world.radii() > 0)
+    valid &= (world.friction >= 0) & (world.restitution >= 0) & (world.restitution <= 1) & world.round()
     return valid & _valid_body(world.solid_a, given.motion.a) & _valid_body(world.solid_b, given.motion.b)
 
 

@@ -22,6 +22,9 @@ from jimpact.rotation import Motion
 from jimpact.types import Array, ArrayLike, Matrix3, Scalar, Vector3
 
 __all__ = [
+    "JERK",
+    "SECOND",
+    "Directions",
     "Ellipsoid",
     "Gaps",
     "Hull",
@@ -32,12 +35,14 @@ __all__ = [
     "box",
     "gaps",
     "reach",
+    "support",
     "touching_point",
 ]
 
 # Third derivative of a vector that is fixed in the body, or in the world and seen from the body, at most
 # |s''| + 3 |s| |s'| + |s|^3, in units of its length and |s|^3.
 JERK = 1 + 3 / 3**0.5 + 1
+SECOND = 1 + 1 / 3**0.5  # the same for the second derivative: |s'| + |s|^2
 
 
 class Sphere(NamedTuple):
@@ -91,6 +96,15 @@ class Turning(NamedTuple):
     fastest: Scalar  # no spin is greater while the body flies
 
 
+class Directions(NamedTuple):
+    """Unit vectors (..., d, 3), world axes, which may turn."""
+
+    value: Array
+    rate: Array
+    second: Array
+    pace: Scalar  # rate of turning
+
+
 class Gaps(NamedTuple):
     """Distance of each point from each plane: shapes (..., points, planes)."""
 
@@ -117,8 +131,12 @@ def gaps(shape: Shape, turning: Turning, planes: Planes, motion: Motion, gravity
     centre = Gaps(distance, along(motion.velocity), along(gravity), jnp.zeros_like(distance))
     if isinstance(shape, Sphere):
         return centre._replace(value=distance - shape.radius[..., None, None])
-    part = _ellipsoid(shape, turning, normal) if isinstance(shape, Ellipsoid) else _points(shape, turning, normal)
-    return Gaps(*(a + b for a, b in zip(centre, part, strict=True)))
+    if isinstance(shape, Hull):
+        return Gaps(*(a + b for a, b in zip(centre, _points(shape, turning, normal), strict=True)))
+    still = jnp.zeros_like(normal)
+    h = support(shape, turning, Directions(normal, still, still, jnp.zeros_like(turning.fastest)))
+    value, rate, second, third = (a[..., None, :] for a in h)
+    return Gaps(centre.value - value, centre.rate - rate, centre.second - second, centre.third + third)
 
 
 def touching_point(shape: Shape, axes: Matrix3, normal: Vector3, which: Array) -> Vector3:
@@ -149,25 +167,26 @@ def _points(shape: Hull, turning: Turning, normal: Array) -> Gaps:
     return Gaps(along(arm) - shape.radius[..., None, None], along(moving), along(second), third)
 
 
-def _ellipsoid(shape: Ellipsoid, turning: Turning, normal: Array) -> Gaps:
-    """The gap is less by h = |A u|, u the normal in body axes, A the semi-axes."""
+def support(shape: Ellipsoid, turning: Turning, towards: Directions) -> Gaps:
+    """How far an ellipsoid reaches in each of some directions, (..., d): h = |A u|, u the direction in body axes, A the
+    semi-axes."""
     back = lambda vectors: shape.semi_axes[..., None, :] * _turned_back(turning.axes[..., None, :, :], vectors)  # noqa: E731
     spin, spin_rate = turning.spin[..., None, :], turning.spin_rate[..., None, :]
-    # In the axes of the body the normal turns backwards.
-    first = -jnp.cross(spin, normal)
-    u, du = back(normal), back(first)
-    ddu = back(-jnp.cross(spin_rate, normal) - jnp.cross(spin, first))
+    # In the axes of the body a direction turns backwards, besides what it turns itself.
+    swept = jnp.cross(spin, towards.value)
+    ddn = towards.second - 2 * jnp.cross(spin, towards.rate) - jnp.cross(spin_rate, towards.value)
+    u, du, ddu = back(towards.value), back(towards.rate - swept), back(ddn + jnp.cross(spin, swept))
     dot = lambda a, b: jnp.sum(a * b, -1)  # noqa: E731
     h = jnp.sqrt(dot(u, u))
     rate = dot(u, du) / h
     second = (dot(du, du) + dot(u, ddu) - rate * rate) / h
     large, small = jnp.max(shape.semi_axes, -1), jnp.min(shape.semi_axes, -1)
-    ratio = large / small
-    # h''' = (3 du.ddu + u.dddu - 3 h' h'') / h, with |du| <= a s, |ddu| <= a s^2 (1 + 1/sqrt 3), |h'| <= a s.
-    ddu_bound = 1 + 1 / 3**0.5
-    bound = large * turning.fastest**3 * (JERK + ratio * (3 * ddu_bound + 3 * (ratio + ddu_bound)))
-    row = lambda a: a[..., None, :]  # noqa: E731
-    return Gaps(row(-h), row(-rate), row(-second), bound[..., None, None] + 0 * row(h))
+    ratio, s, w = large / small, turning.fastest, towards.pace
+    # h''' = (3 du.ddu + u.dddu - 3 h' h'') / h, with |du| <= a u1, |ddu| <= a u2, |dddu| <= a u3, |h'| <= a u1.
+    u1, u2 = s + w, w * w + 2 * w * s + SECOND * s * s
+    u3 = w**3 + 3 * w * w * s + 3 * SECOND * w * s * s + JERK * s**3
+    bound = large * (u3 + 3 * ratio * u1 * (2 * u2 + ratio * u1 * u1))
+    return Gaps(h, rate, second, jnp.broadcast_to(bound[..., None], h.shape))
 
 
 def _turned_back(axes: Matrix3, vectors: Vector3) -> Vector3:

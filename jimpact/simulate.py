@@ -141,8 +141,8 @@ def simulate_pair(
 ) -> Run:
     """Let two bodies fly under the same gravity and hit each other; all arguments broadcast over leading axes.
 
-    Each is a `Sphere` or a `Hull`, and at least one of them round: a sphere, or a hull with a radius above 0, for two
-    sharp edges have no normal. Motions in the run are pairs (a, b); impulses are those on body a. Arguments as in
+    At least one of them is round: a `Sphere`, an `Ellipsoid`, or a `Hull` with a radius above 0, for two sharp edges have
+    no normal. Motions in the run are pairs (a, b); impulses are those on body a. Arguments as in
     `simulate`; `rest_speed` is 0 by default.
     """
     _check(impacts, {"law": law, **options})
