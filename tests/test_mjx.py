@@ -254,6 +254,57 @@ def test_an_arm_that_cannot_leave_its_plane_collides_in_the_plane() -> None:
     np.testing.assert_allclose(impact.contacts.impulse[slot], [0, *planar.impulse], atol=1e-8)
 
 
+HAMMER = """<mujoco><worldbody>
+  <body euler="20 10 0"><geom type="plane" size="9 9 1" pos="5 0 0" contype="2"/>
+    <body pos="5 0 0.0499"><joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 1 0"/>
+      <joint type="hinge" axis="0 0 1"/>
+      <geom type="sphere" pos=".3 .1 0" size=".05" mass="1" contype="0" conaffinity="2"/></body></body>
+  <geom type="plane" size="5 5 1" pos="0 0 -1.02"/>
+  <body><joint type="hinge" axis="0 1 0"/><geom type="sphere" size=".02" pos="1 0 0" mass="1" contype="0"/></body>
+</worldbody></mujoco>"""
+
+
+@pytest.fixture(scope="module")
+def hammers() -> tuple[np.ndarray, Any]:
+    """A hammer on one hinge that hits a floor at many angles, beside a robot that slides in a tilted floor."""
+    model = mjx.put_model(mujoco.MjModel.from_xml_string(HAMMER))
+    data = mjx.make_data(model)
+    rng = np.random.default_rng(0)
+    angle, slide = rng.uniform(-0.6, 0.6, 50), rng.normal(size=(50, 3))
+
+    def hit(angle: jax.Array, slide: jax.Array) -> Any:
+        floor = model.replace(geom_pos=model.geom_pos.at[0, 2].set(-jnp.sin(angle) - 0.0199))
+        state = data.replace(qpos=jnp.append(0.3 * slide, angle), qvel=jnp.append(slide, 1.0))
+        return interop.apply_impacts(floor, state, FRICTION, 0.6, most=2)
+
+    return slide, jax.jit(jax.vmap(hit))(angle, slide)
+
+
+def test_a_hammer_on_one_hinge_rebounds_as_on_paper(hammers: tuple) -> None:
+    impact = hammers[1]
+    # Its tip moves along one line, at v_t = s v_n: friction, 0.3 of the normal impulse, acts through s, with the
+    # approach and then against it; the work of rebound is 0.6^2 of that of compression.
+    tip = np.asarray(impact.space.velocity)[np.asarray(impact.space.active)]
+    s = np.hypot(tip[:, 0], tip[:, 1]) / -tip[:, 2]
+    rebound = 0.6 * np.sqrt((1 - FRICTION * s) / (1 + FRICTION * s))
+    assert (impact.contacts.outcome == Outcome.OK).all() and s.max() > 0.5
+    np.testing.assert_allclose(impact.data.qvel[:, 3], -rebound, atol=1e-10)
+
+
+def test_a_contact_that_no_impulse_can_open_is_inert(hammers: tuple) -> None:
+    slide, impact = hammers
+    assert (impact.space.distance < 0).all()
+    np.testing.assert_array_equal(np.sum(impact.space.active, -1), 1)  # that of the hammer
+    np.testing.assert_array_equal(impact.data.qvel[:, :3], slide)
+
+
+def test_a_lane_that_is_not_finite_is_invalid() -> None:
+    data = start(height=1, drop=0.0499)
+    data = data.replace(qpos=data.qpos.at[BALL].set(jnp.nan))
+    impact = interop.apply_impacts(scene()[1], data, FRICTION, 0.6, law="newton")
+    assert impact.contacts.outcome == Outcome.INVALID and np.isnan(impact.data.qvel).any()
+
+
 @pytest.mark.parametrize("angle", [0.0, 0.3, 2.0])
 def test_unreachable_directions_are_filled(angle: float) -> None:
     s = np.array([np.cos(angle), np.sin(angle), 0])
@@ -290,6 +341,11 @@ def test_a_step_refuses_to_be_differentiated() -> None:
         ({"model": lambda: scene()[0]}, TypeError, "pass mjx.put_model"),
         ({"rough": lambda: 1}, TypeError, "rough is not an option; pass one of law"),
         ({"impacts": lambda: 0}, ValueError, "impacts=0; pass a whole number"),
+        ({"restitution": lambda: None}, TypeError, "restitution is None; pass a number from 0 to 1"),
+        ({"restitution": lambda: "high"}, TypeError, "pass numbers, or arrays with one for each slot"),
+        ({"law": lambda: {}}, TypeError, "law is a dict; pass a name"),
+        ({"data": lambda: states(start())}, ValueError, "map over batches with jax.vmap"),
+        ({"data": lambda: start().replace(qvel=np.zeros(10, np.float32))}, TypeError, "the same in qpos and qvel"),
     ],
 )
 def test_bad_input_gets_a_sentence(change: dict, error: type[Exception], words: str) -> None:

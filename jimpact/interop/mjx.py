@@ -15,9 +15,11 @@ without sinking. A body that rests on several corners creeps a little, as its co
 energy and time of flight to be right to more than the first order of the step, choose the integrator RK4 in the model:
 free flight is then exact.
 
-`apply_impacts` is differentiable. `step` is not, and says so: the instant of the impact is found by iteration.
+`apply_impacts` is differentiable. `step` is not, by what it starts from and by materials, and says so: the instant of
+the impact is found by iteration.
 """
 
+from collections.abc import Hashable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -70,9 +72,11 @@ def apply_impacts(
         options: as in `jimpact.resolve_contacts`.
 
     Returns:
-        ImpactStep: where the sequence of impacts failed (`contacts.outcome`) qvel is nan.
+        ImpactStep: where an impact has no answer (`contacts.outcome` is INVALID or OUTSIDE) qvel is nan; where there
+        were more than `most` (UNFINISHED) it is that after the last of them.
     """
     _check(model, data, options)
+    friction, restitution = _material(friction, restitution, data)
     arrays, static = _split(law, options)
     return _apply(model, data, friction, restitution, margin, arrays, static)
 
@@ -103,6 +107,7 @@ def step(
     _check(model, data, options)
     if isinstance(impacts, bool) or not isinstance(impacts, int) or impacts < 1:
         raise ValueError(f"impacts={impacts!r}; pass a whole number of at least 1")
+    friction, restitution = _material(friction, restitution, data)
     arrays, static = _split(law, options)
     if rest_speed is None:
         rest_speed = 2 * jnp.linalg.norm(model.opt.gravity) * model.opt.timestep
@@ -198,7 +203,10 @@ def _collide(
     if friction is None:
         contact = data._impl.contact
         friction = jnp.where(contact.dim > 1, contact.friction[:, 0], 0)
-    return resolve_contacts(space.inverse_inertia, space.velocity, friction, restitution, **arrays, **dict(static))
+    done = resolve_contacts(space.inverse_inertia, space.velocity, friction, restitution, **arrays, **dict(static))
+    known = jnp.isfinite(data.qpos).all() & jnp.isfinite(data.qvel).all()
+    outcome = jnp.where(known, done.outcome, Outcome.INVALID).astype(jnp.int32)
+    return done._replace(impulse=jnp.where(known, done.impulse, jnp.nan), outcome=outcome)
 
 
 def _pushed(data: mjx.Data, space: ContactSpace, contacts: Contacts) -> mjx.Data:
@@ -210,7 +218,21 @@ def _split(law: Any, options: dict[str, Any]) -> tuple[dict[str, Any], tuple]:
     arrays = {name: value for name, value in options.items() if name in ARRAYS and value is not None}
     chosen = {"law": law} | {name: value for name, value in options.items() if name in STATIC}
     fixed = {name: tuple(value) if isinstance(value, list) else value for name, value in chosen.items()}
+    for name, value in fixed.items():
+        if not isinstance(value, Hashable):
+            raise TypeError(f"{name} is a {type(value).__name__}; pass a name, a number or a tuple of them")
     return arrays, tuple(sorted(fixed.items()))
+
+
+def _material(friction: Any, restitution: Any, data: mjx.Data) -> tuple[Array | None, Array]:
+    """Numbers of the dtype of the data."""
+    if restitution is None:
+        raise TypeError("restitution is None; pass a number from 0 to 1, or one for each slot of contacts")
+    convert = partial(jnp.asarray, dtype=data.qpos.dtype)
+    try:
+        return None if friction is None else convert(friction), convert(restitution)
+    except (TypeError, ValueError) as error:
+        raise TypeError("friction and restitution: pass numbers, or arrays with one for each slot") from error
 
 
 def _check(model: mjx.Model, data: mjx.Data, options: dict[str, Any]) -> None:
@@ -221,8 +243,16 @@ def _check(model: mjx.Model, data: mjx.Data, options: dict[str, Any]) -> None:
         )
     if model.impl != mjx.Impl.JAX or data.impl != mjx.Impl.JAX:
         raise ValueError(f"the implementation is {model.impl.name}; pass mjx.put_model(model, impl='jax')")
-    if data._impl.ncon == 0:
-        raise ValueError("the data has no slots for contacts; pass a model whose contacts are not disabled")
+    for name, n in (("qpos", model.nq), ("qvel", model.nv)):
+        array = getattr(data, name)
+        if array.shape != (n,):
+            raise ValueError(f"{name} has shape {array.shape}, the model {n}; map over batches with jax.vmap")
+        if array.dtype != data.qpos.dtype or array.dtype not in (jnp.float32, jnp.float64):
+            raise TypeError(f"{name} has dtype {array.dtype}; pass float32 or float64, the same in qpos and qvel")
+    disabled = bool(model.opt.disableflags & mjx.DisableBit.CONTACT)
+    if disabled or data._impl.ncon == 0:
+        why = "contacts are disabled in the model" if disabled else "no geoms of the model can touch each other"
+        raise ValueError(f"{why}; pass a model with contacts, and data made from it")
     unknown = sorted(set(options) - set(ARRAYS) - set(STATIC))
     if unknown:
         raise TypeError(f"{unknown[0]} is not an option; pass one of {', '.join((*STATIC, *ARRAYS))}")

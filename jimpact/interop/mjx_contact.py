@@ -7,8 +7,9 @@ A mechanism may not be able to move its contact point in some tangential directi
 and W = J M^-1 J^T is singular. What does not move does not slip, so friction has no component there, and no answer
 depends on the inertia seen in that direction. `reachable` puts the inertia along the normal in its place, and the
 impact is that in the directions that are left: in the plane for a planar arm. An impulse there would move no
-joint. If the point cannot move freely along the normal (a pendulum whose tip slides as it lifts) W stays singular and
-the impact is INVALID, as in `jimpact.collide_mechanism`.
+joint. A point that moves along one oblique line only, the tip of a hammer that slides as it lifts, leaves W singular
+still; it gets the mobility that counts as none, in every direction, and the impact is the limit of such. A contact that
+no impulse can open, because the point does not move along the normal at all (a turntable on a floor), is inert.
 
 | symbol | meaning | shape |
 |---|---|---|
@@ -25,6 +26,7 @@ import jax.numpy as jnp
 from jax.scipy.linalg import cho_factor, cho_solve
 from jaxtyping import Bool, Float
 
+from jimpact.contact import definite_inverse
 from jimpact.types import Array
 
 try:
@@ -58,30 +60,41 @@ def contact_space(
     data = mass_matrix(model, positions(model, data))
     contact = data._impl.contact
     limit = contact.includemargin if margin is None else jnp.asarray(margin, contact.dist.dtype)
-    active = contact.dist < limit
-    J = jnp.where(active[:, None, None], jacobians(model, data), 0)
+    J = jacobians(model, data)
     k, _, n = J.shape
+    slots = jnp.arange(k)
     factor = cho_factor(mjx.full_m(model, data))
     effect = cho_solve(factor, J.reshape(k * 3, n).T).T.reshape(k, 3, n)
     W = jnp.einsum("iam,jbm->ijab", J, effect)
-    own = jax.vmap(reachable)(W[jnp.arange(k), jnp.arange(k)])
-    own = jnp.where(active[:, None, None], own, jnp.eye(3, dtype=own.dtype))
+    own = W[slots, slots]
+    active = (contact.dist < limit) & (own[:, 2, 2] > _no_mobility(own))
+    J, effect = (jnp.where(active[:, None, None], a, 0) for a in (J, effect))
+    W = jnp.where((active[:, None] & active)[..., None, None], W, 0)
+    own = jnp.where(active[:, None, None], jax.vmap(reachable)(own), jnp.eye(3, dtype=own.dtype))
     velocity = jnp.where(active[:, None], J @ data.qvel, jnp.asarray([0, 0, 1], J.dtype))
-    return data, ContactSpace(active, contact.dist, J, W.at[jnp.arange(k), jnp.arange(k)].set(own), velocity, effect)
+    return data, ContactSpace(active, contact.dist, J, W.at[slots, slots].set(own), velocity, effect)
+
+
+def _no_mobility(W: Float[Array, "*k 3 3"]) -> Float[Array, "*k"]:
+    """What of W is round-off."""
+    return ROUND_OFF * jnp.finfo(W.dtype).eps * jax.lax.stop_gradient(jnp.trace(W, axis1=-2, axis2=-1))
 
 
 def reachable(W: Float[Array, "3 3"]) -> Float[Array, "3 3"]:
-    """W, with the inertia along the normal in tangential directions in which the contact point cannot move."""
+    """W, positive definite: with the inertia along the normal in tangential directions in which the contact point
+    cannot move, and what counts as none where it moves along one line."""
     W = 0.5 * (W + W.T)
     T, normal = W[:2, :2], W[2, 2]
     half, spread = 0.5 * jnp.trace(T), jnp.sqrt(jnp.square(0.5 * (T[0, 0] - T[1, 1])) + jnp.square(T[0, 1]))
     least, most = jax.lax.stop_gradient((half - spread, half + spread))
-    none = ROUND_OFF * jnp.finfo(W.dtype).eps * jax.lax.stop_gradient(jnp.trace(W))
+    none = _no_mobility(W)
     identity = jnp.eye(2, dtype=W.dtype)
     # The projector on the direction of least mobility, where that is zero.
     across = identity - jax.lax.stop_gradient(T) / jnp.where(most > none, most, 1)
     missing = jnp.where(least > none, 0, jnp.where(most > none, across, identity))
-    return W.at[:2, :2].add(normal * missing)
+    W = W.at[:2, :2].add(normal * missing)
+    _, definite = definite_inverse(jax.lax.stop_gradient(W) - none * jnp.eye(3, dtype=W.dtype))
+    return W + jnp.where(definite, 0, 2 * none) * jnp.eye(3, dtype=W.dtype)
 
 
 def jacobians(model: mjx.Model, data: mjx.Data) -> Float[Array, "k 3 n"]:
