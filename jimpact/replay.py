@@ -75,7 +75,7 @@ def _moved(place: Place, unit: Scalar, length: Scalar, integrals: Integrate) -> 
     p, push = (done.q + done.h) * scale, -turned.mu * scale
     along, across = push * done.q, push * done.t
     ix, iy = along * sx - across * sy, along * sy + across * sx
-    work = v * p + 0.5 * turned.w * p * p + push * scale * (turned.dx * done.qr + turned.dy * done.tr)
+    work = v * p + 0.5 * turned.w * p * p + push * r * done.work
     x1, y1, v1 = moved(plane, x, y, v, ix, iy, p)
     return Step(p, ix, iy, work, 0.5 * (ix * (x + x1) + iy * (y + y1) + p * (v + v1)) - work)
 

@@ -74,13 +74,12 @@ class Rates(NamedTuple):
 
 
 class Integrals(NamedTuple):
-    """Integrals over the clock: of X, U and Y (Q, H and T), and of Q and T times the length of slip."""
+    """Integrals over the clock: of X, U and Y (Q, H and T), and of a Q + b T times the length of slip."""
 
     q: Scalar
     h: Scalar
     t: Scalar
-    qr: Scalar
-    tr: Scalar
+    work: Scalar
 
 
 def expand(plane: Plane, sx: Scalar, sy: Scalar, r: Scalar, unit: Scalar, order: int) -> Series:
@@ -99,9 +98,10 @@ def rates_of(turned: Plane, unit: Scalar) -> Rates:
 def integrate(rates: Rates, t: Scalar, order: int) -> Integrals:
     """The integrals up to the time t of the clock."""
     X, U, _, Q, H, T = _flow(rates, order)
-    R, one = [x + u for x, u in zip(X, U, strict=True)], jnp.ones_like(t)
-    work = lambda C: horner(work_series(C, R, one, order + 1), t)  # noqa: E731
-    return Integrals(horner(Q, t), horner(H, t), horner(T, t), work(Q), work(T))
+    R = [x + u for x, u in zip(X, U, strict=True)]
+    along = [rates.a * q + rates.b * t for q, t in zip(Q, T, strict=True)]
+    work = horner(work_series(along, R, jnp.ones_like(t), order + 1), t)
+    return Integrals(horner(Q, t), horner(H, t), horner(T, t), work)
 
 
 def _flow(rates: Rates, order: int) -> tuple[list[Scalar], ...]:
