@@ -6,7 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from jimpact.closure import End, close, plausible
-from jimpact.hodograph import Lane, Slide
+from jimpact.hodograph import Lane, Slide, velocity_at
 from jimpact.numerics import own_kernel, own_kernels, pair, unpair
 from jimpact.program import elementwise
 from jimpact.rays import Plane, diverging_ray, sticks
@@ -19,6 +19,7 @@ __all__ = ["finish"]
 STATE = tuple(name for name in OUT if name not in ("line", "taken"))  # what the end depends on
 FLAGS = ("finished", "reaches_zero", "compressing_at_zero", "stick", "compressing")
 FIELDS = (*(name for name in End._fields if name != "books"), *Books._fields)
+IMPULSE, VELOCITY = ("ix", "iy", "impulse"), ("x", "y", "v")
 Names = tuple[str, ...]
 
 
@@ -30,14 +31,9 @@ def finish(lane: Lane, last: Slide, static: Scalar, rule: StopRule, trusted: flo
     return End(**{name: found[name] for name in End._fields if name != "books"}, books=books)
 
 
-def _finished(
-    rule_and_trusted: tuple[StopRule, float], wanted: Names, go: Flag | None, *operands: Array
-) -> dict[str, Array]:
+def _finished(rule_and_trusted: tuple[StopRule, float], wanted: Names, go: Flag, *operands: Array) -> dict[str, Array]:
     rule, trusted = rule_and_trusted
-    lane, static = lane_from(operands), operands[LANE]
-    # What is left out is not asked for.
-    given = (lane.v0 if a is None else a for a in operands[LANE + 1 :])
-    last = state_from(dict(zip(STATE, given, strict=True)))
+    lane, last, static = _given(operands)
 
     def leaving(plane: Plane, static: Scalar) -> Any:
         return pair(*diverging_ray(plane, ~sticks(plane, static)))
@@ -48,11 +44,35 @@ def _finished(
         end = close(lane, last, static, rule, lambda plane, exists: ray)
         good = end.finished & (end.error <= trusted)
         good &= plausible(end.ix, end.iy, end.books.impulse, end.v, static, trusted)
-        values = {**end._asdict(), **end.books._asdict(), "finished": good}
+        values = {**_values(end), "finished": good}
         return [values[name].astype(static.dtype) for name in wanted]
 
     found = dict(zip(wanted, own_kernels(go, numbers, lane, last, static, ray), strict=True))
     return {name: a > 0 if name in FLAGS else a for name, a in found.items()}
+
+
+def _smooth(rule_and_trusted: tuple[StopRule, float], wanted: Names, go: Flag, *operands: Array) -> dict[str, Array]:
+    """What has a derivative. Velocity follows from impulse: so the end is gone through for fewer results."""
+    names = tuple(dict.fromkeys((*IMPULSE, *(name for name in wanted if name not in VELOCITY))))
+
+    def numbers(lane: Lane, last: Slide, static: Scalar) -> list[Scalar]:
+        values = _values(close(lane, last, static, rule_and_trusted[0]))
+        return [values[name] for name in names]
+
+    lane, last, static = _given(operands)
+    found = dict(zip(names, own_kernel(go, numbers, lane, last, static), strict=True))
+    return found | dict(zip(VELOCITY, velocity_at(lane, *(found[name] for name in IMPULSE)), strict=True))
+
+
+def _given(operands: Sequence[Array]) -> tuple[Lane, Slide, Scalar]:
+    """Lane, where it is, and static friction. What is left out is not asked for."""
+    lane = lane_from(operands)
+    state = (lane.v0 if a is None else a for a in operands[LANE + 1 :])
+    return lane, state_from(dict(zip(STATE, state, strict=True))), operands[LANE]
+
+
+def _values(end: End) -> dict[str, Array]:
+    return {**end._asdict(), **end.books._asdict()}
 
 
 def _kind(static: Any, name: str, operands: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
@@ -63,4 +83,4 @@ def _kind(static: Any, name: str, operands: Sequence[Any]) -> tuple[tuple[int, .
 SEPARATE: dict[str, Names] = {name: (name,) for name in ("friction_work", "first_end", "last_start", "last_end")}
 SEPARATE |= {"compressions": ("compressions", "first_end")}
 OPTIONAL = {LANE + 1 + STATE.index(name): results for name, results in SEPARATE.items()}
-FINISH = elementwise("finish", _finished, FIELDS, _kind, OPTIONAL)
+FINISH = elementwise("finish", _finished, FIELDS, _kind, OPTIONAL, _smooth)

@@ -169,21 +169,25 @@ class Program:
 
 
 def elementwise(
-    name: str, function: Function, results: Names, kind: Kind = floats, optional: Optional | None = None
+    name: str,
+    function: Function,
+    results: Names,
+    kind: Kind = floats,
+    optional: Optional | None = None,
+    smooth: Function | None = None,
 ) -> Program:
     """A program of function(static, wanted, go, *operands), which treats every lane alike and can be differentiated.
 
     It goes through a large batch in blocks, so that what is between operands and results stays in the cache. `go` is
-    as `own_kernel` wants it. Its derivatives are programs of the same kind, without kernels of their own: they have
-    too many results.
+    as `own_kernel` wants it. Its derivatives are programs of the same kind: those of `smooth`, which has the same
+    floating results, or else of the function without kernels of its own, for they have too many results.
     """
     value = Program(name, _by_blocks(function), results, kind, optional)
+    plain = smooth or (lambda static, wanted, go, *operands: function(static, wanted, None, *operands))
 
-    def moving(
-        static: Any, wanted: Names, go: Flag | None, operands: Sequence[Array], which: Indices
-    ) -> Callable[..., Any]:
+    def moving(static: Any, wanted: Names, go: Flag, operands: Sequence[Array], which: Indices) -> Callable[..., Any]:
         def of(*operands: Array) -> tuple[Array, ...]:
-            values = function(static, wanted, go, *operands)
+            values = plain(static, wanted, go, *operands)
             return tuple(values[name] for name in wanted)
 
         return _of_some(of, operands, which)
@@ -192,14 +196,14 @@ def elementwise(
         inner, which = static
         given, tangents = operands[: -len(which)], operands[-len(which) :]
         there = {i: t for i, t in zip(which, tangents, strict=True) if given[i] is not None}
-        f = moving(inner, wanted, None, given, tuple(there))
+        f = moving(inner, wanted, go, given, tuple(there))
         moved = jax.jvp(f, tuple(given[i] for i in there), tuple(there.values()))[1]
         return dict(zip(wanted, moved, strict=True))
 
     def pulled(static: Any, wanted: Names, go: Flag, *operands: Array) -> dict[str, Array]:
         inner, which, names = static
         given, cotangents = operands[: -len(names)], operands[-len(names) :]
-        f = moving(inner, names, None, given, which)
+        f = moving(inner, names, go, given, which)
         bars = jax.vjp(f, *(given[i] for i in which))[1](cotangents)
         return {str(i): bar for i, bar in zip(which, bars, strict=True)}
 

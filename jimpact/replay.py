@@ -61,11 +61,11 @@ class Place(NamedTuple):
     plane: Plane
 
 
-def _moved(place: Place, unit: Scalar, length: Scalar, integrals: Integrate) -> Step:
-    """What a step of known length adds, written with as few integrals as possible.
+def _moved(place: Place, unit: Scalar, length: Scalar, integrals: Integrate, ledger: bool) -> list[Scalar]:
+    """What a step of known length adds, as in `Step`, written with as few integrals as possible.
 
-    The work of the normal impulse is that of its own velocities, by V = v + w P + d.I; that of friction is what is left
-    of the change of kinetic energy.
+    The work of the normal impulse is that of its own velocities, by V = v + w P + d.I; that of friction, if there is a
+    ledger, is what is left of the change of kinetic energy.
     """
     x, y, v, plane = place
     r = jnp.sqrt(x * x + y * y)
@@ -76,11 +76,17 @@ def _moved(place: Place, unit: Scalar, length: Scalar, integrals: Integrate) -> 
     along, across = push * done.q, push * done.t
     ix, iy = along * sx - across * sy, along * sy + across * sx
     work = v * p + 0.5 * turned.w * p * p + push * r * done.work
+    if not ledger:
+        return [p, ix, iy, work]
     x1, y1, v1 = moved(plane, x, y, v, ix, iy, p)
-    return Step(p, ix, iy, work, 0.5 * (ix * (x + x1) + iy * (y + y1) + p * (v + v1)) - work)
+    return [p, ix, iy, work, 0.5 * (ix * (x + x1) + iy * (y + y1) + p * (v + v1)) - work]
 
 
-def _forward(order: int) -> Travel:
+def _as_step(parts: list[Scalar]) -> Step:
+    return Step(*parts, *([jnp.zeros_like(parts[0])] * (len(Step._fields) - len(parts))))
+
+
+def _forward(order: int, ledger: bool) -> Travel:
     """`_moved`, and its derivative in forward mode: each computed once."""
     whole = lambda rates, t: integrate(rates, t, order)  # noqa: E731
 
@@ -94,13 +100,12 @@ def _forward(order: int) -> Travel:
         inner = lambda rates, t, moved: list(jax.jvp(lambda r: whole(r, t), (rates,), (moved,))[1])  # noqa: E731
         return integrals(*primals), Integrals(*own_kernels(go, inner, rates, t, tangents[0]))
 
-    def plain(place: Place, unit: Scalar, length: Scalar, go: Flag) -> Step:
-        return _moved(place, unit, length, lambda rates, t: integrals(rates, t, go))
+    def plain(place: Place, unit: Scalar, length: Scalar, go: Flag) -> list[Scalar]:
+        return _moved(place, unit, length, lambda rates, t: integrals(rates, t, go), ledger)
 
     @jax.custom_jvp
     def travel(place: Place, unit: Scalar, length: Scalar, known: Step, go: Flag) -> Step:
-        inner = lambda place, unit, length, go: list(plain(place, unit, length, go))  # noqa: E731
-        return Step(*own_kernels(go, inner, place, unit, length, go))
+        return _as_step(own_kernels(go, plain, place, unit, length, go))
 
     @travel.defjvp
     def travel_change(primals: Any, tangents: Any) -> Any:
@@ -111,12 +116,12 @@ def _forward(order: int) -> Travel:
             return [*value, *change]
 
         both = own_kernels(go, inner, place, unit, length, go, tangents[0])
-        return Step(*both[: len(both) // 2]), Step(*both[len(both) // 2 :])
+        return _as_step(both[: len(both) // 2]), _as_step(both[len(both) // 2 :])
 
     return travel
 
 
-def _reverse(order: int) -> Travel:
+def _reverse(order: int, ledger: bool) -> Travel:
     """The step `known` as `_moved` gave it, and its derivative in reverse mode, computed once."""
     whole = lambda rates, t: integrate(rates, t, order)  # noqa: E731
 
@@ -139,8 +144,9 @@ def _reverse(order: int) -> Travel:
         place, unit, length, go = given
 
         def inner(place: Place, unit: Scalar, length: Scalar, go: Flag, bars: Step) -> list[Scalar]:
-            move = lambda place: _moved(place, unit, length, lambda rates, t: integrals(rates, t, go))  # noqa: E731
-            (bar,) = jax.vjp(move, place)[1](bars)
+            whole = lambda rates, t: integrals(rates, t, go)  # noqa: E731
+            parts, pull = jax.vjp(lambda place: _moved(place, unit, length, whole, ledger), place)
+            (bar,) = pull(list(bars[: len(parts)]))
             return [*bar[:3], *bar.plane]
 
         x, y, v, *plane = own_kernels(go, inner, place, unit, length, go, bars)
@@ -167,8 +173,8 @@ def _step(state: Slide, length: Scalar, code: Whole, known: Step, travel: Travel
     return function
 
 
-def _tangent_block(static: Static, lane: Lane, log: Any, most: Whole, changes: Lane) -> Smooth:
-    travel = _forward(static[1].order)
+def _tangent_block(static: Static, lane: Lane, log: Any, most: Whole, changes: Lane, ledger: bool) -> Smooth:
+    travel = _forward(static[1].order, ledger)
 
     def body(carry: tuple[Whole, Slide, Smooth]) -> tuple[Whole, Slide, Smooth]:
         index, state, tangent = carry
@@ -182,9 +188,11 @@ def _tangent_block(static: Static, lane: Lane, log: Any, most: Whole, changes: L
     return lax.while_loop(lambda carry: carry[0] < most, body, (jnp.int32(0), state, zeros))[2]
 
 
-def _cotangent_block(static: Static, lane: Lane, log: Any, most: Whole, cotangents: Smooth) -> list[Array]:
+def _cotangent_block(
+    static: Static, lane: Lane, log: Any, most: Whole, cotangents: Smooth, ledger: bool
+) -> list[Array]:
     order, limit = static[1].order, static[1].most
-    forward, reverse = _forward(order), _reverse(order)
+    forward, reverse = _forward(order, False), _reverse(order, ledger)
 
     def forth(carry: Any) -> Any:
         index, state, before = carry
@@ -221,16 +229,16 @@ def _between(before: Slide, after: Slide) -> Step:
 def _blocks(block: Callable[..., list[Array]], operands: Sequence[Array], results: int) -> list[Array]:
     """block(lane, log, most, others) over lanes sorted by their number of steps; operands as of `TANGENT`."""
     lanes, lengths, codes, taken, others = operands[:LANE], *operands[LANE : LANE + 3], operands[LANE + 3 :]
-    size = taken.shape[0]
+    size, lengths, codes = taken.shape[0], lengths.T, codes.T
 
     def one(which: Whole | slice) -> list[Array]:
         pick = lambda a: a.at[which].get(mode="clip") if not isinstance(which, slice) else a  # noqa: E731
 
         def log(index: Whole) -> tuple[Scalar, Whole]:
             if isinstance(which, slice):
-                at = lambda a: lax.dynamic_index_in_dim(a, index, 1, keepdims=False)  # noqa: E731
+                at = lambda a: lax.dynamic_index_in_dim(a, index, 0, keepdims=False)  # noqa: E731
             else:
-                at = lambda a: a.at[which, index].get(mode="clip")  # noqa: E731
+                at = lambda a: a.at[index, which].get(mode="clip")  # noqa: E731
             return at(lengths), at(codes).astype(jnp.int32)
 
         most = jnp.max(pick(taken), initial=0)
@@ -263,7 +271,7 @@ def _tangent(static: Static, wanted: Names, *operands: Array) -> dict[str, Array
     """Changes of the SMOOTH results for changes of the lane."""
 
     def block(lane: Lane, log: Any, most: Whole, others: Sequence[Array]) -> list[Array]:
-        changes = _tangent_block(static, lane, log, most, lane_from(others))
+        changes = _tangent_block(static, lane, log, most, lane_from(others), "friction_work" in wanted)
         return [changes[SMOOTH.index(name)] for name in wanted]
 
     return dict(zip(wanted, _blocks(block, operands, len(wanted)), strict=True))
@@ -276,7 +284,7 @@ def _cotangent(static: tuple[Static, Names], wanted: Names, *operands: Array) ->
     def block(lane: Lane, log: Any, most: Whole, others: Sequence[Array]) -> list[Array]:
         known, zero = dict(zip(given, others, strict=True)), jnp.zeros_like(lane.v0)
         there = tuple(known.get(name, zero) for name in SMOOTH)
-        bars = _cotangent_block(steps, lane, log, most, there)
+        bars = _cotangent_block(steps, lane, log, most, there, "friction_work" in given)
         return [bars[FIXED.index(name)] for name in wanted]
 
     return dict(zip(wanted, _blocks(block, operands, len(wanted)), strict=True))

@@ -79,7 +79,7 @@ class Steps(NamedTuple):
 
 
 class Log(NamedTuple):
-    """Lengths and codes of the steps of each lane (second axis), as `replay` needs them."""
+    """Lengths and codes of the steps (first axis) of each lane, as `replay` needs them."""
 
     length: Array
     code: Array
@@ -112,7 +112,7 @@ def _forward(static: tuple[StopRule, Accuracy], wanted: Names, *operands: Array)
 
 def _recording(static: tuple[StopRule, Accuracy], wanted: Names, *operands: Array) -> dict[str, Array]:
     """The same, and the `Log`."""
-    shape = (operands[0].shape[0], static[1].most)
+    shape = (static[1].most, operands[0].shape[0])
     return _solved(static, wanted, operands, Log(jnp.zeros(shape, operands[0].dtype), jnp.zeros(shape, jnp.int8)))
 
 
@@ -124,7 +124,7 @@ def _solved(
     crowded = isinstance(size, int) and size > _slots(size)  # a symbolic size takes the other way
     way = Way(*static, "friction_work" in wanted, any(name in wanted for name in EVENTS))
     results, log = (_queue if crowded else _together)(lane, mark, way, log, wanted)
-    return results | (log._asdict() if log else {})
+    return results | {name: a.T for name, a in log._asdict().items()} if log else results
 
 
 def _slots(size: int) -> int:
@@ -158,7 +158,7 @@ def _together(lane: Lane, mark: Mark | None, way: Way, log: Log | None, wanted: 
         index, at, log = carry
         at, length, code = _step(lane, mark, at, way, index >= 0)
         if log is not None:
-            column = lambda a, b: lax.dynamic_update_index_in_dim(a, b.astype(a.dtype), index, 1)  # noqa: E731
+            column = lambda a, b: lax.dynamic_update_index_in_dim(a, b.astype(a.dtype), index, 0)  # noqa: E731
             log = Log(column(log.length, length), column(log.code, code))
         return index + 1, at, log
 
@@ -191,7 +191,7 @@ def _queue(lane: Lane, mark: Mark | None, way: Way, log: Log | None, wanted: Nam
             at, log = inner
             after, length, code = _step(lane, mark, at, way, index >= 0)
             if log is not None:
-                here = jnp.where(at.state.resting, size, which), at.taken
+                here = at.taken, jnp.where(at.state.resting, size, which)
                 log = Log(
                     *(a.at[here].set(b.astype(a.dtype), mode="drop") for a, b in zip(log, (length, code), strict=True))
                 )
