@@ -11,6 +11,9 @@ any more. What is left are at most three pieces:
 
 On 2 and 3 k = dv/dp is constant, v linear and the work quadratic in the normal impulse, so every event is a
 formula. A lane that already stopped gets pieces of length zero, with the derivative of the stopping point.
+
+What happens is a matter of a few yes or no (`Choices`). Where results are computed by several kernels, each of which
+may round differently, all must choose alike.
 """
 
 from collections.abc import Callable
@@ -20,13 +23,30 @@ import jax.numpy as jnp
 
 from jimpact.hodograph import Lane, Slide, noise, velocity, velocity_at
 from jimpact.numerics import divide, norm, small_rotation
-from jimpact.rays import LARGEST_TURN, Plane, diverging_ray, normal_rate, rates, slopes, solve_b, sticks, turn_ahead
+from jimpact.rays import LARGEST_TURN, Plane, leaving_ray, normal_rate, rates, slopes, solve_b, turn_ahead
 from jimpact.restitution import Books, StopRule, book, end_of_compression, start_of_compression
-from jimpact.types import Flag, Scalar
+from jimpact.types import Flag, Scalar, Whole
 
-__all__ = ["End", "close", "plausible"]
+__all__ = ["Choices", "End", "close", "plausible"]
 
-Ray = Callable[[Plane, Flag], tuple[Scalar, Scalar]]
+Ray = Callable[[Plane, Scalar], tuple[Scalar, Scalar]]
+
+
+class Choices:
+    """Answers to the questions of `close`, in their order: those it finds itself, or those of a code, bit by bit."""
+
+    def __init__(self, code: Whole | None = None) -> None:
+        self.code, self.flags = code, list[Flag]()
+
+    def __call__(self, flag: Flag) -> Flag:
+        self.flags.append(flag)
+        return flag if self.code is None else (self.code >> (len(self.flags) - 1)) & 1 > 0
+
+    def packed(self) -> Whole:
+        code = self.flags[0].astype(jnp.int32)
+        for place, flag in enumerate(self.flags[1:], 1):
+            code = code | flag.astype(jnp.int32) << place
+        return code
 
 
 class End(NamedTuple):
@@ -59,27 +79,38 @@ class Glide(NamedTuple):
     stopped: Flag
 
 
-def close(lane: Lane, state: Slide, static: Scalar, rule: StopRule, ray: Ray = diverging_ray) -> End:
-    """Finish every lane in closed form; `ray` gives the diverging one."""
-    plane = lane.plane
+def close(
+    lane: Lane,
+    state: Slide,
+    static: Scalar,
+    rule: StopRule,
+    ray: Ray = leaving_ray,
+    choose: Choices | None = None,
+) -> End:
+    """Finish every lane in closed form; `ray` gives the diverging one, or nothing: there slip sticks."""
+    plane, choose = lane.plane, choose or Choices()
     x, y, v = velocity(lane, state)
-    slips = (x != 0) | (y != 0)
+    slips = choose((x != 0) | (y != 0))
     gx, gy = jnp.where(slips, x, 1), jnp.where(slips, y, 0)
     sx, sy, r, push, friction, turn = _relax(plane, gx, gy, state.resting & ~state.straight)
     ix, iy = state.ix - push * sy, state.iy + push * sx
     v = v + push * (plane.dy * sx - plane.dx * sy)
 
     g = rates(plane, sx, sy)[0]
-    length = jnp.where(slips, jnp.where(g < 0, r / jnp.where(g < 0, -g, 1), jnp.inf), 0)
-    length = jnp.where((g >= 0) & noise(lane, state, r), 0, length)  # it has passed zero, to within round-off
+    shrinks = choose(g < 0)
+    passed = choose(~shrinks & noise(lane, state, r))  # zero, to within round-off
+    ends = ~slips | shrinks | passed
+    pace = jnp.where(shrinks, jnp.maximum(-g, jnp.finfo(g.dtype).tiny), 1)
+    length = jnp.where(slips & ~passed, jnp.where(ends, r / pace, jnp.inf), 0)
     k = normal_rate(plane, sx, sy)
-    line, p1 = _glide(Glide(v, state.books, jnp.zeros_like(slips)), k, length, lane, rule)
+    line, p1 = _glide(Glide(v, state.books, jnp.zeros_like(slips)), k, length, lane, rule, choose)
     line_ix, line_iy = ix, iy
     ix, iy = ix - plane.mu * sx * p1, iy - plane.mu * sy * p1
     friction = jnp.where(slips, friction - plane.mu * (r + 0.5 * g * p1) * p1, 0)
 
-    stick = sticks(plane, static)
-    reaches = ~line.stopped & jnp.isfinite(length)
+    qx, qy = ray(plane, static)
+    stick = (qx == 0) & (qy == 0)
+    reaches = ~line.stopped & ends
     # Slip is zero there: what round-off leaves over goes into the tangential impulse. (From a start at zero
     # slip on to the diverging ray, the derivative is that of a start along the ray.)
     settles = reaches & (stick | slips)
@@ -90,10 +121,9 @@ def close(lane: Lane, state: Slide, static: Scalar, rule: StopRule, ray: Ray = d
     gx, gy = jnp.where(settles, 0, gx), jnp.where(settles, 0, gy)
 
     ux, uy = solve_b(plane, plane.dx, plane.dy)
-    qx, qy = ray(plane, ~stick)
     tx, ty = jnp.where(stick, ux, plane.mu * qx), jnp.where(stick, uy, plane.mu * qy)
     kappa = plane.w - plane.dx * tx - plane.dy * ty
-    last, p2 = _glide(line._replace(v=v), kappa, jnp.full_like(v, jnp.inf), lane, rule)
+    last, p2 = _glide(line._replace(v=v), kappa, jnp.full_like(v, jnp.inf), lane, rule, choose)
     growth = jnp.where(stick, 0, rates(plane, qx, qy)[0])
     gx, gy = gx + qx * growth * p2, gy + qy * growth * p2
     friction = friction - jnp.where(stick, 0, 0.5 * plane.mu * growth * p2 * p2)
@@ -143,11 +173,11 @@ def _relax(plane: Plane, x: Scalar, y: Scalar, resting: Flag) -> tuple[Scalar, S
     return sx, sy, r0 * cosine + push * tBs, push, -0.5 * push * across, jnp.minimum(jnp.abs(ahead), 1)
 
 
-def _glide(at: Glide, k: Scalar, length: Scalar, lane: Lane, rule: StopRule) -> tuple[Glide, Scalar]:
+def _glide(at: Glide, k: Scalar, length: Scalar, lane: Lane, rule: StopRule, choose: Choices) -> tuple[Glide, Scalar]:
     """Go on with constant k for a normal impulse `length`, or to the stop; return also how far it went."""
     v, books, done = at
     to_rest = jnp.where(k == 0, jnp.inf, divide(-v, k))
-    ends = ~done & books.compressing & (k > 0) & (to_rest <= length)
+    ends = choose(~done & books.compressing & (k > 0) & (to_rest <= length))
     first = jnp.where(ends, to_rest, 0)
     books = end_of_compression(book(books, first, 0.5 * v * first), ends)
     v, left = jnp.where(ends, 0, v), length - first
@@ -155,8 +185,8 @@ def _glide(at: Glide, k: Scalar, length: Scalar, lane: Lane, rule: StopRule) -> 
     missing = rule.target(books, lane.v0, lane.e) - rule.current(books, v)
     to_stop = rule.distance(missing, v, k, books, lane.e)
     to_fall = jnp.where(~books.compressing & (k < 0), to_rest, jnp.inf)
-    stop = ~done & ~books.compressing & (to_stop <= left) & (to_stop <= to_fall)
-    falls = ~done & ~stop & (to_fall < left)
+    stop = choose(~done & ~books.compressing & (to_stop <= left) & (to_stop <= to_fall))
+    falls = choose(~done & ~stop & (to_fall < left))
     second = jnp.where(stop, to_stop, jnp.where(falls, to_fall, left))
     second = jnp.where(~done & jnp.isfinite(second), second, 0)
     books = book(books, second, (v + 0.5 * k * second) * second)

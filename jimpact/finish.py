@@ -5,14 +5,14 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from jimpact.closure import End, close, plausible
+from jimpact.closure import Choices, End, close, plausible
 from jimpact.hodograph import Lane, Slide, velocity_at
 from jimpact.numerics import own_kernel, own_kernels, pair, unpair
 from jimpact.program import elementwise
-from jimpact.rays import Plane, diverging_ray, sticks
+from jimpact.rays import Plane, leaving_ray
 from jimpact.restitution import Books, StopRule
 from jimpact.rounds import LANE, OUT, lane_from, operands_of, results_of, state_from
-from jimpact.types import Array, Flag, Scalar
+from jimpact.types import Array, Flag, Scalar, Whole
 
 __all__ = ["finish"]
 
@@ -36,18 +36,25 @@ def _finished(rule_and_trusted: tuple[StopRule, float], wanted: Names, go: Flag,
     lane, last, static = _given(operands)
 
     def leaving(plane: Plane, static: Scalar) -> Any:
-        return pair(*diverging_ray(plane, ~sticks(plane, static)))
+        return pair(*leaving_ray(plane, static))
 
+    def chosen(lane: Lane, last: Slide, static: Scalar, ray: tuple[Scalar, Scalar]) -> Whole:
+        choices = Choices()
+        close(lane, last, static, rule, lambda *_: ray, choices)
+        return choices.packed()
+
+    # What happens is decided here, once: the kernels of the results might round it one way and the other.
     ray = unpair(own_kernel(go, leaving, lane.plane, static))
+    code = own_kernel(go, chosen, lane, last, static, ray)
 
-    def numbers(lane: Lane, last: Slide, static: Scalar, ray: tuple[Scalar, Scalar]) -> list[Scalar]:
-        end = close(lane, last, static, rule, lambda plane, exists: ray)
+    def numbers(lane: Lane, last: Slide, static: Scalar, ray: tuple[Scalar, Scalar], code: Whole) -> list[Scalar]:
+        end = close(lane, last, static, rule, lambda *_: ray, Choices(code))
         good = end.finished & (end.error <= trusted)
         good &= plausible(end.ix, end.iy, end.books.impulse, end.v, static, trusted)
         values = {**_values(end), "finished": good}
         return [values[name].astype(static.dtype) for name in wanted]
 
-    found = dict(zip(wanted, own_kernels(go, numbers, lane, last, static, ray), strict=True))
+    found = dict(zip(wanted, own_kernels(go, numbers, lane, last, static, ray, code), strict=True))
     return {name: a > 0 if name in FLAGS else a for name, a in found.items()}
 
 

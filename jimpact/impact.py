@@ -34,13 +34,13 @@ Choice = tuple[Law, Options]
 # Measured errors: docs/accuracy.md.
 ACCURACIES = {
     "float64": {
-        "low": Accuracy(8, 48, 1e-5),
+        "low": Accuracy(12, 64, 1e-6),
         "standard": Accuracy(12, 64, 4e-8),
         "high": Accuracy(12, 128, 1e-12),
     },
     "float32": {
-        "low": Accuracy(6, 48, 1e-4),
-        "standard": Accuracy(8, 64, 1e-6),
+        "low": Accuracy(10, 64, 1e-4),
+        "standard": Accuracy(10, 64, 1e-6),
         "high": Accuracy(10, 64, 1e-7),
     },
 }

@@ -23,9 +23,9 @@ from jimpact.contact import floating
 from jimpact.hodograph import lane_of, start
 from jimpact.impact import check_followed, prepare, report
 from jimpact.laws.hodograph_law import TRUSTED, Solution, answer_of
-from jimpact.rays import Plane
+from jimpact.rays import Plane, sticks
 from jimpact.state import Impact
-from jimpact.types import Array, ArrayLike, Flag, Scalar, Whole
+from jimpact.types import Array, ArrayLike, Scalar, Whole
 
 __all__ = ["PlanarModes", "in_space", "planar_modes", "solve_planar"]
 
@@ -104,6 +104,7 @@ def in_space(K: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
     return W, jnp.stack([v[..., 0], jnp.zeros_like(v[..., 0]), v[..., 1]], -1)
 
 
-def _ray(plane: Plane, exists: Flag) -> tuple[Scalar, Scalar]:
-    """In the plane slip leaves zero along +-d."""
-    return jnp.where(plane.dx < 0, -1, 1).astype(plane.dx.dtype), jnp.zeros_like(plane.dx)
+def _ray(plane: Plane, static_friction: Scalar) -> tuple[Scalar, Scalar]:
+    """In the plane slip leaves zero along +-d, if it does not stick."""
+    along = jnp.where(sticks(plane, static_friction), 0, jnp.where(plane.dx < 0, -1, 1))
+    return along.astype(plane.dx.dtype), jnp.zeros_like(plane.dx)

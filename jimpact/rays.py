@@ -33,6 +33,7 @@ __all__ = [
     "diverging_ray",
     "invariant_directions",
     "largest_rate",
+    "leaving_ray",
     "line_errors",
     "moved",
     "normal_rate",
@@ -177,6 +178,13 @@ def diverging_ray(plane: Plane, exists: Flag) -> tuple[Scalar, Scalar]:
     dx, dy = jnp.where(exists, plane.dx, 1), jnp.where(exists, plane.dy, 0)
     mu = jnp.where(exists, plane.mu, 0)
     return secular_direction(dx, dy, (mu * plane.bxx, mu * plane.bxy, mu * plane.bxy, mu * plane.byy))
+
+
+def leaving_ray(plane: Plane, static_friction: Scalar) -> tuple[Scalar, Scalar]:
+    """The diverging ray; (0, 0) where slip sticks at zero."""
+    stick = sticks(plane, static_friction)
+    qx, qy = diverging_ray(plane, ~stick)
+    return jnp.where(stick, 0, qx), jnp.where(stick, 0, qy)
 
 
 def secular_direction(fx: Scalar, fy: Scalar, M: Matrix2) -> tuple[Scalar, Scalar]:
