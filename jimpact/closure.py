@@ -12,8 +12,8 @@ any more. What is left are at most three pieces:
 On 2 and 3 k = dv/dp is constant, v linear and the work quadratic in the normal impulse, so every event is a
 formula. A lane that already stopped gets pieces of length zero, with the derivative of the stopping point.
 
-What happens is a matter of a few yes or no (`Choices`). Where results are computed by several kernels, each of which
-may round differently, all must choose alike.
+What happens is a matter of a few yes or no (`Choices`). Where values are computed by several kernels, each of which
+may round differently, all must choose alike. (Derivatives choose for themselves: on a boundary each side has one.)
 """
 
 from collections.abc import Callable

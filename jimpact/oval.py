@@ -1,14 +1,14 @@
 """Where two convex bodies are about to touch, if one of them is an ellipsoid: the direction across the gap.
 
-An oval is the hull of points, the core, swollen by an ellipsoid: a sphere or a rounded hull by a ball. Let the unit
-ellipsoids of two ovals be F = U^T U and G, their sizes p and q, and v the least way between the cores in the metric
-C^-1, C = (1 - s) F + s G. The direction m = C^-1 v separates the ovals, if any does, when s is such that
+An oval is the hull of points, the core, swollen by an ellipsoid: a sphere or a rounded hull by a ball. Let F = U^T U
+and G = V^T V be the unit ellipsoids of two ovals a and b, p and q their sizes, and v the least way between the cores in
+the metric C^-1, C = (1 - s) F + s G. The direction m = C^-1 v separates the ovals, if any does, when s is such that
 
-    s = q r / (p + q r),   r = |U_a m| / |U_b m|
+    s = q r / (p + q r),   r = |U m| / |V m|
 
 (Perram and Wertheim, 1985, for two ellipsoids; the least way instead of that of the centres makes it one for hulls).
-As r is between the least axis of F and 1 over that of G, so is s bounded; the function on the right less s
-changes its sign once. At a contact m is the common normal.
+As r is between the least semi-axis of a's unit ellipsoid and 1 over that of b's, so is s bounded; the function on the
+right less s changes its sign once. At a contact m is the common normal.
 """
 
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from jaxtyping import Float
 
 from jimpact.contact import transform
 from jimpact.distance import Simplex, first_corners, nearest, witnesses
-from jimpact.numerics import anywhere, divide
+from jimpact.numerics import anywhere, divide, sqrt
 from jimpact.types import Array, Flag, Matrix3, Scalar, Vector3, Whole
 
 __all__ = ["Facing", "Oval", "Way", "facing", "way"]
@@ -67,9 +67,10 @@ def facing(a: Oval, b: Oval) -> Facing:
         low = jnp.where(excess >= 0, state.share, state.low)
         high = jnp.where(excess <= 0, state.share, state.high)
         newton = state.share - divide(excess, slope, jnp.inf)
-        inside = (newton > low) & (newton < high)
-        share = jnp.where(inside, newton, 0.5 * (low + high))
-        open_ = state.open & (jnp.abs(share - state.share) > TOLERANCE * eps * share)
+        slack = TOLERANCE * eps * state.share  # round-off may point out of the bracket
+        inside = (newton >= low - slack) & (newton <= high + slack)
+        share = jnp.where(inside, jnp.clip(newton, low, high), 0.5 * (low + high))
+        open_ = state.open & (jnp.abs(share - state.share) > slack)
         share = jnp.where(state.open, share, state.share)
         return _State(state.steps + 1, simplex, low, high, share, open_)
 
@@ -96,29 +97,30 @@ def way(a: Oval, b: Oval, where: Facing) -> Way:
         on_a, on_b = witnesses(a.points, b.points, where.simplex)
         across, leading = on_a - on_b, on_a - on_b
     else:
-        share = _root(a, b, where)
-        stretch = _stretch(a, b, share)
-        on_a, on_b = witnesses(a.points, b.points, where.simplex, stretch)
+        on_a, on_b, leading = _leading(a, b, where.simplex, _root(a, b, where))
         across = on_a - on_b
-        leading = transform(jnp.swapaxes(stretch, -1, -2), transform(stretch, across))
     normal = _direction(leading)
     swell_a, swell_b = _swell(a, normal), _swell(b, normal)
     return Way(normal, _dot(normal, across - swell_a - swell_b), on_a - swell_a)
 
 
 def _root(a: Oval, b: Oval, where: Facing) -> Scalar:
-    """The share, with the derivative of the root that it is."""
+    """The share after a last step of Newton's method, which has the derivative of the root."""
     fixed_a, fixed_b = lax.stop_gradient((a, b))
     one = jnp.ones_like(where.share)
     _, slope = jax.jvp(lambda s: _excess(fixed_a, fixed_b, where.simplex, s), (where.share,), (one,))
-    excess = _excess(a, b, where.simplex, where.share)
-    return where.share - divide(excess - lax.stop_gradient(excess), slope, 0.0)
+    return where.share - divide(_excess(a, b, where.simplex, where.share), slope, 0.0)
+
+
+def _leading(a: Oval, b: Oval, simplex: Simplex, share: Scalar) -> tuple[Vector3, Vector3, Vector3]:
+    """The points of the cores between which the least way is, and m."""
+    stretch = _stretch(a, b, share)
+    on_a, on_b = witnesses(a.points, b.points, simplex, stretch)
+    return on_a, on_b, transform(jnp.swapaxes(stretch, -1, -2), transform(stretch, on_a - on_b))
 
 
 def _excess(a: Oval, b: Oval, simplex: Simplex, share: Scalar) -> Scalar:
-    stretch = _stretch(a, b, share)
-    on_a, on_b = witnesses(a.points, b.points, simplex, stretch)
-    m = transform(jnp.swapaxes(stretch, -1, -2), transform(stretch, on_a - on_b))
+    m = _leading(a, b, simplex, share)[2]
     return _share(a, b, divide(_length(_mapped(a, m)), _length(_mapped(b, m)), 1.0)) - share
 
 
@@ -178,8 +180,7 @@ def _direction(v: Vector3) -> Vector3:
 
 
 def _length(v: Vector3) -> Scalar:
-    square = _dot(v, v)
-    return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1)), 0)
+    return sqrt(_dot(v, v))
 
 
 def _dot(a: Array, b: Array) -> Scalar:

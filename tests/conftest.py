@@ -69,9 +69,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     Then slow tests, one by one; every one has its turn where time is short, for their order changes with the commit.
     """
     git = subprocess.run(["git", "rev-parse", "HEAD"], cwd=Path(__file__).parent, capture_output=True)
+    short = config.getoption("--seconds")
 
     def order(item: pytest.Item) -> tuple[bool, bool, bytes]:
-        if item.get_closest_marker("slow"):
+        if short and item.get_closest_marker("slow"):
             return True, True, hashlib.sha256(git.stdout + item.nodeid.encode()).digest()
         return False, item.path.stem not in LONG, b""
 

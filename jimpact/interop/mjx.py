@@ -15,8 +15,8 @@ without sinking. A body that rests on several corners creeps a little, as its co
 energy and time of flight to be right to more than the first order of the step, choose the integrator RK4 in the model:
 free flight is then exact.
 
-`apply_impacts` is differentiable. `step` is not, by what it starts from and by materials, and says so: the instant of
-the impact is found by iteration.
+`apply_impacts` is differentiable. `step` is not, with respect to state and materials, and says so: the instant of the
+impact is found by iteration.
 """
 
 from collections.abc import Hashable
@@ -206,7 +206,8 @@ def _collide(
     done = resolve_contacts(space.inverse_inertia, space.velocity, friction, restitution, **arrays, **dict(static))
     known = jnp.isfinite(data.qpos).all() & jnp.isfinite(data.qvel).all()
     outcome = jnp.where(known, done.outcome, Outcome.INVALID).astype(jnp.int32)
-    return done._replace(impulse=jnp.where(known, done.impulse, jnp.nan), outcome=outcome)
+    impulse, velocity = (jnp.where(known, a, jnp.nan) for a in (done.impulse, done.velocity))
+    return done._replace(impulse=impulse, velocity=velocity, outcome=outcome)
 
 
 def _pushed(data: mjx.Data, space: ContactSpace, contacts: Contacts) -> mjx.Data:

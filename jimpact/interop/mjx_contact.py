@@ -42,7 +42,7 @@ ROUND_OFF = 64  # x epsilon x the trace of W: less mobility than this is none
 class ContactSpace(NamedTuple):
     """The contacts of an `mjx.Data`. Slots that are not active are at rest, apart from all others, and separate."""
 
-    active: Bool[Array, " k"]
+    active: Bool[Array, " k"]  # touches, and an impulse can open it
     distance: Float[Array, " k"]  # negative: penetration, m
     jacobian: Float[Array, "k 3 n"]
     inverse_inertia: Float[Array, "k k 3 3"]
@@ -60,14 +60,14 @@ def contact_space(
     data = mass_matrix(model, positions(model, data))
     contact = data._impl.contact
     limit = contact.includemargin if margin is None else jnp.asarray(margin, contact.dist.dtype)
-    J = jacobians(model, data)
+    J = jnp.where((contact.dist < limit)[:, None, None], jacobians(model, data), 0)
     k, _, n = J.shape
     slots = jnp.arange(k)
     factor = cho_factor(mjx.full_m(model, data))
     effect = cho_solve(factor, J.reshape(k * 3, n).T).T.reshape(k, 3, n)
     W = jnp.einsum("iam,jbm->ijab", J, effect)
     own = W[slots, slots]
-    active = (contact.dist < limit) & (own[:, 2, 2] > _no_mobility(own))
+    active = own[:, 2, 2] > _no_mobility(own)
     J, effect = (jnp.where(active[:, None, None], a, 0) for a in (J, effect))
     W = jnp.where((active[:, None] & active)[..., None, None], W, 0)
     own = jnp.where(active[:, None, None], jax.vmap(reachable)(own), jnp.eye(3, dtype=own.dtype))

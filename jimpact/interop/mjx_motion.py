@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Bool, Float, Int
 
-from jimpact.interop.mjx_contact import jacobians, mjx, positions
+from jimpact.interop.mjx_contact import ROUND_OFF, jacobians, mjx, positions
 from jimpact.types import Array
 
 __all__ = ["advance", "displaced", "first_impact", "with_state"]
@@ -48,8 +48,10 @@ def first_impact(
     def look(search: Search) -> Search:
         moved = positions(model, advance(model, data, search.tried))
         distance = moved._impl.contact.dist
-        approach = -(jacobians(model, moved) @ moved.qvel)[:, 2]
-        closing = (distance < 0) & (approach > slow)
+        J = jacobians(model, moved)[:, 2]
+        approach = -(J @ moved.qvel)
+        noise = ROUND_OFF * jnp.finfo(approach.dtype).eps * (jnp.abs(J) @ jnp.abs(moved.qvel))
+        closing = (distance < 0) & (approach > jnp.maximum(slow, noise))
         hit = closing.any()
         early, late = jnp.where(hit, search.early, search.tried), jnp.where(hit, search.tried, search.late)
         depth = jnp.where(closing, -distance, 0)
