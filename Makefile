@@ -28,7 +28,10 @@ test: $(TEST)
 	$(BIN)/ruff format --check
 	$(BIN)/mypy jimpact
 	$(BIN)/sphinx-build -q -W --keep-going docs $(OUT)/docs
-	$(BIN)/pytest --numprocesses auto --dist loadgroup --no-loadscope-reorder --seconds $(FILL)
+	began=$$(date +%s) && \
+	$(BIN)/pytest -m 'not slow' --numprocesses auto --dist loadfile --no-loadscope-reorder && \
+	left=$$(($(FILL) + began - $$(date +%s))) && \
+	if [ $$left -gt 60 ]; then $(BIN)/pytest -m slow --numprocesses auto --seconds $$left; fi
 
 test-slow: $(TEST)
 	$(BIN)/pytest -m slow --numprocesses auto

@@ -85,12 +85,25 @@ def harmless(given: Launch, default_rest: bool) -> tuple[Launch, Flag]:
     """Unit normals and quaternions, and balls at rest in the lanes that cannot be used; and which can."""
     if isinstance(given.world, Room):
         given = given._replace(world=given.world._replace(planes=_unit_planes(given.world.planes)))
+    else:
+        given = given._replace(world=_rounded(given.world))
     if default_rest:
         given = given._replace(rest=REST * _fall(given.world))
     valid = _valid(given)
     stand_in = (_ball if isinstance(given.world, Room) else _balls)(given)
     given = jax.tree.map(partial(chosen, valid), given, stand_in)
     return given._replace(motion=jax.tree.map(_unit, given.motion, is_leaf=lambda m: isinstance(m, Motion))), valid
+
+
+def _rounded(world: Duel) -> Duel:
+    """Two sharp hulls have a normal only while they are apart: so the first reaches out by as much as tells it."""
+    a, b = world.solid_a.shape, world.solid_b.shape
+    if not (isinstance(a, Hull) and isinstance(b, Hull)):
+        return world
+    sharp = (a.radius == 0) & (b.radius == 0)
+    least = jnp.finfo(a.radius.dtype).eps ** 0.5 * lax.stop_gradient(reach(a))
+    shape = a._replace(radius=jnp.where(sharp, least, a.radius))
+    return world._replace(solid_a=world.solid_a._replace(shape=shape))
 
 
 def _unit(motion: Motion) -> Motion:

@@ -141,9 +141,9 @@ def simulate_pair(
 ) -> Run:
     """Let two bodies fly under the same gravity and hit each other; all arguments broadcast over leading axes.
 
-    At least one of them is round: a `Sphere`, an `Ellipsoid`, or a `Hull` with a radius above 0, for two sharp edges
-    have no normal. Motions in the run are pairs (a, b); impulses are those on body a. Arguments as in `simulate`;
-    `rest_speed` is 0 by default.
+    Two sharp edges have no normal where they touch: of two hulls without a radius the first gets one, the square root
+    of epsilon of its size. Motions in the run are pairs (a, b); impulses are those on body a. Arguments as in
+    `simulate`; `rest_speed` is 0 by default.
     """
     _check(impacts, {"law": law, **options})
     extra = {name: options.pop(name) for name in EXTRA if options.get(name) is not None}

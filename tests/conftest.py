@@ -26,6 +26,7 @@ LONG = {
     "test_golden",
     "test_learned",
     "test_mjx",
+    "test_pairs",
     "test_promises",
     "test_rotation",
     "test_sequence",
@@ -48,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--seconds", type=float, help="begin no slow test later than this after the start")
+    parser.addoption("--seconds", type=float, help="begin no test later than this after the start")
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -58,25 +59,14 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     limit = item.config.getoption("--seconds")
-    late = limit and time.time() - float(os.environ["JIMPACT_TESTS_BEGAN"]) > limit
-    if late and item.get_closest_marker("slow"):
+    if limit and time.time() - float(os.environ["JIMPACT_TESTS_BEGAN"]) > limit:
         pytest.skip(f"began later than {limit:g} s after the start: make test-slow runs it")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Quick tests first, a worker taking a file at a time, the long files first, so that workers end together.
-
-    Then slow tests, one by one; every one has its turn where time is short, for their order changes with the commit.
-    """
-    git = subprocess.run(["git", "rev-parse", "HEAD"], cwd=Path(__file__).parent, capture_output=True)
-    short = config.getoption("--seconds")
-
-    def order(item: pytest.Item) -> tuple[bool, bool, bytes]:
-        if short and item.get_closest_marker("slow"):
-            return True, True, hashlib.sha256(git.stdout + item.nodeid.encode()).digest()
-        return False, item.path.stem not in LONG, b""
-
-    items.sort(key=order)
-    for item in items:
-        if not item.get_closest_marker("slow"):
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+    """Long files come first, so that workers end together. Where time is short, every test has its turn: the order
+    changes with the commit."""
+    items.sort(key=lambda item: item.path.stem not in LONG)
+    if config.getoption("--seconds"):
+        git = subprocess.run(["git", "rev-parse", "HEAD"], cwd=Path(__file__).parent, capture_output=True)
+        items.sort(key=lambda item: hashlib.sha256(git.stdout + item.nodeid.encode()).digest())

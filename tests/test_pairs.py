@@ -43,7 +43,7 @@ def flown(shape: Any, n: int = N, friction: float = 0.3) -> Run:
     )
 
 
-SLOW = ("sphere", "sharp box")
+SLOW = ("sphere", "sharp box", "round box")
 
 
 @pytest.fixture(
@@ -102,6 +102,7 @@ def test_the_point_of_contact_is_on_both_surfaces(duel: tuple[Any, Run]) -> None
             np.testing.assert_allclose(away, body.radius, atol=GRAZE)
 
 
+@pytest.mark.slow
 def test_impulses_without_friction_are_along_the_normal_of_the_egg() -> None:
     smooth = flown(OTHERS["round box"], friction=0.0)
     hit = np.asarray(smooth.impacts) > 0
@@ -178,3 +179,39 @@ def test_eggs_that_overlap_or_do_not_exist_say_so_and_harm_no_other() -> None:
     )
     assert list(run.ending[1:]) == [Ending.INVALID, Ending.OVERLAPPING]
     assert np.isfinite(run.end.a.position[0]).all()
+
+
+def test_two_sharp_boxes_hit_as_nearly_sharp_ones() -> None:
+    """Against boxes of the same size with corners of 1e-6 of it: the difference is of that order."""
+    rng = np.random.default_rng(3)
+    size, n = np.array([0.6, 0.4, 0.5]), 12
+    q = rng.normal(size=(2, n, 4))
+    q /= np.linalg.norm(q, axis=-1, keepdims=True)
+    way, still = rng.normal(size=(n, 3)), np.zeros((n, 3))
+    way /= np.linalg.norm(way, axis=-1, keepdims=True)
+    a = Motion(1.5 * way, q[0], -1.5 * way, rng.normal(size=(n, 3)) * 3)
+    b = Motion(rng.normal(size=(n, 3)) * 0.1, q[1], still, rng.normal(size=(n, 3)) * 3)
+
+    def ends(radius: float) -> Run:
+        shape = box(size, radius)
+        return simulate_pair(
+            solid(shape), solid(shape), a, b, 0.3, 0.8, gravity=np.zeros(3), impacts=1, duration=TIME, **LAW
+        )
+
+    sharp, round_ = ends(0.0), ends(5e-7)
+    assert set(np.unique(sharp.ending)) <= {Ending.DURATION, Ending.IMPACTS} and np.sum(sharp.impacts) > n // 2
+    hit = np.asarray(sharp.impacts) > 0
+    np.testing.assert_allclose(sharp.bounces.time[hit], round_.bounces.time[hit], atol=1e-5)
+    np.testing.assert_allclose(sharp.end.a.velocity[hit], round_.end.a.velocity[hit], atol=1e-4)
+
+
+def test_an_egg_and_a_ball_meet_along_an_axis() -> None:
+    """The share of the metric is then at an end of its bracket."""
+    still, upright = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
+    for axis in range(3):
+        way = np.eye(3)[axis]
+        a, b = Motion(2 * way, upright, -way, still), Motion(still, upright, still, still)
+        run = simulate_pair(
+            solid(EGG), solid(Sphere(0.3)), a, b, 0.3, 0.8, gravity=still, impacts=1, duration=3.0, **LAW
+        )
+        np.testing.assert_allclose(run.bounces.time[0], 2 - 0.3 - EGG.semi_axes[axis], atol=1e-12)
