@@ -22,7 +22,7 @@ RANKS = (
     "laws",
     "impact",
     "bodies planar trace diagnostics sequence mechanism",
-    "rotation shapes flight room distance duel launch simulate identify stream_source stream_target stream export",
+    "rotation shapes flight room distance oval duel launch simulate identify stream_source stream_target stream export",
     "plot plot_space plot_fit page report config scene flight_scene animate tables reproduce "
     "cli_fit cli_reproduce cli_stream cli_bench cli_simulate cli interop __main__",
 )
