@@ -18,7 +18,7 @@ from jax.lax import stop_gradient
 from jimpact.numerics import divide, norm
 from jimpact.rays import Plane, largest_rate, moved, normal_rate, slopes
 from jimpact.restitution import Books, book, open_books, overrun, switch
-from jimpact.series import Series, expand, impulse_at, next_term, normal_series, speed_series, work_done
+from jimpact.series import Series, expand, next_term, normal_series, work_done
 from jimpact.types import Flag, Scalar, Whole
 
 __all__ = [
@@ -32,9 +32,9 @@ __all__ = [
     "Step",
     "beyond",
     "clock_unit",
+    "friction_work_at",
     "heading",
     "lane_of",
-    "move",
     "moving",
     "noise",
     "reference",
@@ -162,15 +162,8 @@ def series_at(lane: Lane, state: Slide, ahead: Heading, order: int) -> tuple[Ser
     return series, normal_series(series, velocity(lane, state)[2])
 
 
-def move(lane: Lane, state: Slide, ahead: Heading, length: Scalar, order: int) -> Step:
-    """What a step of some length adds."""
-    series, V = series_at(lane, state, ahead, order)
-    work = work_done(V, speed_series(series), series.scale, length)
-    return Step(*impulse_at(series, length), work, _friction_work(series, length))
-
-
-def _friction_work(series: Series, length: Scalar) -> Scalar:
-    """Of the tangential impulse on the slip, which is a polynomial of one order more than its series."""
+def friction_work_at(series: Series, length: Scalar) -> Scalar:
+    """Work of the tangential impulse on the slip, which is a polynomial of one order more than its series."""
     along, across = next_term(series)
     scale = -series.plane.mu * series.scale * series.slip
     along_work = work_done([*series.X, along], series.X, scale, length)

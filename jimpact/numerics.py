@@ -196,6 +196,7 @@ def own_kernel(go: Flag | None, function: Callable[..., T], *arguments: Any) -> 
     """
     if go is None:
         return function(*arguments)
+    function = jax.jit(function)  # traced once for its shapes and its value
     shapes = jax.eval_shape(function, *arguments)
 
     def zeros(*arguments: Any) -> T:

@@ -275,6 +275,7 @@ def _by_blocks(function: Function) -> Function:
     """
 
     def apart(static: Hashable, wanted: Names, go: Flag, *operands: Array) -> dict[str, Array]:
+        @jax.jit  # traced once for its shapes and its value
         def some(*operands: Array) -> dict[str, Array]:
             values = function(static, wanted, go, *operands)
             return {name: values[name] for name in wanted}
@@ -301,6 +302,7 @@ def _in_parts(function: Function, small: Function, most: int) -> Function:
         count = -(-size // most)
         block = -(-size // count)
 
+        @jax.jit  # traced once for its shapes and its value
         def results(index: Array, first: Array) -> dict[str, Array]:
             some = [a if a is None else lax.dynamic_slice_in_dim(a, first, block) for a in operands]
             values = function(static, wanted, index >= 0, *some)
@@ -313,7 +315,7 @@ def _in_parts(function: Function, small: Function, most: int) -> Function:
 
         shapes = jax.eval_shape(results, jnp.int32(0), jnp.int32(0))
         empty = {name: jnp.zeros((size, *a.shape[1:]), a.dtype) for name, a in shapes.items()}
-        return lax.fori_loop(0, count, one, empty)
+        return lax.fori_loop(jnp.int32(0), jnp.int32(count), one, empty)
 
     return blocks
 

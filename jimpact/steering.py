@@ -26,8 +26,8 @@ from jimpact.hodograph import (
     Slide,
     Step,
     beyond,
+    friction_work_at,
     heading,
-    move,
     noise,
     reference,
     remembered,
@@ -40,7 +40,7 @@ from jimpact.hodograph import (
 from jimpact.numerics import divide, horner, least_root, norm, own_kernel, own_kernels, pair, root_in, sqrt, unpair
 from jimpact.rays import line_errors, normal_rate, rates
 from jimpact.restitution import StopRule
-from jimpact.series import Series, speed_series, work_series
+from jimpact.series import Series, impulse_at, speed_series, work_series
 from jimpact.types import Flag, Pair, Scalar, Whole
 
 __all__ = ["Course", "set_out", "step"]
@@ -82,15 +82,17 @@ def step(
     def direction(lane: Lane, state: Slide) -> list[Scalar]:
         return list(heading(lane, state))
 
+    def series(lane: Lane, state: Slide, ahead: Heading) -> Series:
+        return series_at(lane, state, ahead, accuracy.order)[0]
+
     def normal(lane: Lane, state: Slide, ahead: Heading, length: Scalar) -> Scalar:
-        return move(lane, state, ahead, length, accuracy.order).p
+        return impulse_at(series(lane, state, ahead), length)[0]
 
     def tangential(lane: Lane, state: Slide, ahead: Heading, length: Scalar) -> Pair:
-        done = move(lane, state, ahead, length, accuracy.order)
-        return pair(done.ix, done.iy)
+        return pair(*impulse_at(series(lane, state, ahead), length)[1:])
 
     def friction(lane: Lane, state: Slide, ahead: Heading, length: Scalar) -> Scalar:
-        return move(lane, state, ahead, length, accuracy.order).friction_work
+        return friction_work_at(series(lane, state, ahead), length)
 
     def measure(lane: Lane, state: Slide, ahead: Heading, course: Course) -> Pair:
         return _measure(lane, state, ahead, course, rule, accuracy)
