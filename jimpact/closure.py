@@ -101,7 +101,7 @@ def close(
     passed = choose(~shrinks & noise(lane, state, r))  # zero, to within round-off
     ends = ~slips | shrinks | passed
     pace = jnp.where(shrinks, jnp.maximum(-g, jnp.finfo(g.dtype).tiny), 1)
-    length = jnp.where(slips & ~passed, jnp.where(ends, r / pace, jnp.inf), 0)
+    length = jnp.where(slips & ~passed, jnp.where(ends, divide(r, pace), jnp.inf), 0)
     k = normal_rate(plane, sx, sy)
     line, p1 = _glide(Glide(v, state.books, jnp.zeros_like(slips)), k, length, lane, rule, choose)
     line_ix, line_iy = ix, iy
@@ -162,7 +162,7 @@ def _relax(plane: Plane, x: Scalar, y: Scalar, resting: Flag) -> tuple[Scalar, S
     Resting lanes keep their direction: they have nowhere to go.
     """
     r0 = norm(x, y)
-    sx, sy = x / r0, y / r0
+    sx, sy = divide(x, r0), divide(y, r0)
     ahead = jnp.where(resting, 0, turn_ahead(plane, sx, sy))
     turn = jnp.clip(ahead, -LARGEST_TURN, LARGEST_TURN)
     cosine, sine = small_rotation(turn)

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 
 from jimpact.closure import Choices, End, close, plausible
 from jimpact.hodograph import Lane, Slide, velocity_at
-from jimpact.numerics import own_kernel, own_kernels, pair, unpair
+from jimpact.numerics import lone_kernels, own_kernel, pair, unpair
 from jimpact.program import elementwise
-from jimpact.rays import Plane, leaving_ray
+from jimpact.rays import Plane, leaving_ray, polished
 from jimpact.restitution import Books, StopRule
 from jimpact.rounds import LANE, OUT, lane_from, operands_of, results_of, state_from
 from jimpact.types import Array, Flag, Scalar, Whole
@@ -19,7 +19,6 @@ __all__ = ["finish"]
 STATE = tuple(name for name in OUT if name not in ("line", "taken"))  # what the end depends on
 FLAGS = ("finished", "reaches_zero", "compressing_at_zero", "stick", "compressing")
 FIELDS = (*(name for name in End._fields if name != "books"), *Books._fields)
-IMPULSE, VELOCITY = ("ix", "iy", "impulse"), ("x", "y", "v")
 Names = tuple[str, ...]
 
 
@@ -35,16 +34,13 @@ def _finished(rule_and_trusted: tuple[StopRule, float], wanted: Names, go: Flag,
     rule, trusted = rule_and_trusted
     lane, last, static = _given(operands)
 
-    def leaving(plane: Plane, static: Scalar) -> Any:
-        return pair(*leaving_ray(plane, static))
-
     def chosen(lane: Lane, last: Slide, static: Scalar, ray: tuple[Scalar, Scalar]) -> Whole:
         choices = Choices()
         close(lane, last, static, rule, lambda *_: ray, choices)
         return choices.packed()
 
     # What happens is decided here, once: the kernels of the results might round it one way and the other.
-    ray = unpair(own_kernel(go, leaving, lane.plane, static))
+    ray = _ray(rule_and_trusted, go, *operands)
     code = own_kernel(go, chosen, lane, last, static, ray)
 
     def numbers(lane: Lane, last: Slide, static: Scalar, ray: tuple[Scalar, Scalar], code: Whole) -> list[Scalar]:
@@ -54,21 +50,28 @@ def _finished(rule_and_trusted: tuple[StopRule, float], wanted: Names, go: Flag,
         values = {**_values(end), "finished": good}
         return [values[name].astype(static.dtype) for name in wanted]
 
-    found = dict(zip(wanted, own_kernels(go, numbers, lane, last, static, ray, code), strict=True))
+    found = dict(zip(wanted, lone_kernels(go, numbers, lane, last, static, ray, code), strict=True))
     return {name: a > 0 if name in FLAGS else a for name, a in found.items()}
 
 
-def _smooth(rule_and_trusted: tuple[StopRule, float], wanted: Names, go: Flag, *operands: Array) -> dict[str, Array]:
+def _ray(_: Any, go: Flag, *operands: Array) -> tuple[Scalar, Scalar]:
+    """Along which slip leaves zero; nothing where it sticks."""
+
+    def leaving(plane: Plane, static: Scalar) -> Any:
+        return pair(*leaving_ray(plane, static))
+
+    lane, _, static = _given(operands)
+    return unpair(own_kernel(go, leaving, lane.plane, static))
+
+
+def _smooth(
+    rule_and_trusted: tuple[StopRule, float], wanted: Names, ray: tuple[Scalar, Scalar], *operands: Array
+) -> dict[str, Array]:
     """What has a derivative. Velocity follows from impulse: so the end is gone through for fewer results."""
-    names = tuple(dict.fromkeys((*IMPULSE, *(name for name in wanted if name not in VELOCITY))))
-
-    def numbers(lane: Lane, last: Slide, static: Scalar) -> list[Scalar]:
-        values = _values(close(lane, last, static, rule_and_trusted[0]))
-        return [values[name] for name in names]
-
     lane, last, static = _given(operands)
-    found = dict(zip(names, own_kernel(go, numbers, lane, last, static), strict=True))
-    return found | dict(zip(VELOCITY, velocity_at(lane, *(found[name] for name in IMPULSE)), strict=True))
+    end = close(lane, last, static, rule_and_trusted[0], lambda plane, _: polished(plane, *ray))
+    x, y, v = velocity_at(lane, end.ix, end.iy, end.books.impulse)
+    return _values(end._replace(x=x, y=y, v=v))
 
 
 def _given(operands: Sequence[Array]) -> tuple[Lane, Slide, Scalar]:
@@ -90,4 +93,4 @@ def _kind(static: Any, name: str, operands: Sequence[Any]) -> tuple[tuple[int, .
 SEPARATE: dict[str, Names] = {name: (name,) for name in ("friction_work", "first_end", "last_start", "last_end")}
 SEPARATE |= {"compressions": ("compressions", "first_end")}
 OPTIONAL = {LANE + 1 + STATE.index(name): results for name, results in SEPARATE.items()}
-FINISH = elementwise("finish", _finished, FIELDS, _kind, OPTIONAL, _smooth)
+FINISH = elementwise("finish", _finished, FIELDS, _kind, OPTIONAL, _smooth, _ray)

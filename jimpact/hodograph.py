@@ -152,8 +152,8 @@ def clock_unit(lane: Lane, state: Slide, x: Scalar, y: Scalar) -> Scalar:
 def heading(lane: Lane, state: Slide) -> Heading:
     """Where a lane goes; a resting one gets a harmless answer."""
     x, y, _ = moving(lane, state)
-    r = jnp.sqrt(x * x + y * y)
-    return Heading(x / r, y / r, r, clock_unit(lane, state, x, y))
+    r = norm(x, y)
+    return Heading(divide(x, r), divide(y, r), r, clock_unit(lane, state, x, y))
 
 
 def series_at(lane: Lane, state: Slide, ahead: Heading, order: int) -> tuple[Series, list[Scalar]]:

@@ -21,6 +21,7 @@ __all__ = [
     "horner_slope",
     "largest",
     "least_root",
+    "lone_kernels",
     "norm",
     "own_kernel",
     "own_kernels",
@@ -34,16 +35,42 @@ __all__ = [
 T = TypeVar("T")
 
 
+# The quotients and roots below are selected after they are taken, those of their derivatives as well. So each has one
+# user, and XLA on CPU fuses it; one with several it would put into a kernel of its own, with all that is behind it.
+
+
 def divide(a: Scalar, b: Scalar, otherwise: float | Scalar = 0.0) -> Scalar:
     """a / b; where b = 0 the value is `otherwise`, with zero derivative in a and b."""
+    return jnp.where(b == 0, otherwise, _quotient(a, b))
+
+
+@jax.custom_jvp
+def _quotient(a: Scalar, b: Scalar) -> Scalar:
+    """a / b; where b = 0, zero."""
     bad = b == 0
-    return jnp.where(bad, otherwise, a / jnp.where(bad, 1, b))
+    return jnp.where(bad, 0, a / jnp.where(bad, 1, b))
 
 
+@_quotient.defjvp
+def _quotient_jvp(given: tuple[Scalar, Scalar], changes: tuple[Scalar, Scalar]) -> tuple[Scalar, Scalar]:
+    (a, b), (da, db) = given, changes
+    bad = jnp.abs(b) < jnp.finfo(b.dtype).tiny  # its inverse would overflow
+    value, inverse = _quotient(a, b), jnp.where(bad, 0, 1 / jnp.where(bad, 1, b))
+    return value, (da - value * db) * inverse
+
+
+@jax.custom_jvp
 def sqrt(a: Scalar) -> Scalar:
     """Square root; where a <= 0 the value and the derivative are zero."""
     good = a > 0
     return jnp.where(good, jnp.sqrt(jnp.where(good, a, 1)), 0)
+
+
+@sqrt.defjvp
+def _sqrt_jvp(given: tuple[Scalar], changes: tuple[Scalar]) -> tuple[Scalar, Scalar]:
+    root = sqrt(given[0])
+    good = root > 0
+    return root, changes[0] * jnp.where(good, 0.5 / jnp.where(good, root, 1), 0)
 
 
 def norm(x: Scalar, y: Scalar) -> Scalar:
@@ -220,6 +247,20 @@ def own_kernels(go: Flag | None, function: Callable[..., list[Scalar]], *argumen
     results: list[Scalar] = []
     for a in own_kernel(go, paired, *arguments):
         results += unpair(a) if jnp.iscomplexobj(a) else [a]
+    return results
+
+
+def lone_kernels(go: Flag | None, function: Callable[..., list[Scalar]], *arguments: Any) -> list[Scalar]:
+    """The same with a computation for each pair. Results of one computation share what is expensive (roots and
+    quotients), each in a kernel of its own with all that is behind it: where these are many, it is less work to do
+    everything again for each pair. The function must have no kernels of its own.
+    """
+    if go is None:
+        return function(*arguments)
+    function = jax.jit(function)  # traced once for all pairs
+    results: list[Scalar] = []
+    for i in range(0, len(jax.eval_shape(function, *arguments)), 2):
+        results += own_kernels(go, lambda *a, i=i: function(*a)[i : i + 2], *arguments)
     return results
 
 

@@ -17,6 +17,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir, partial_eval
 from jax.sharding import NamedSharding, PartitionSpec
 
+from jimpact.numerics import lone_kernels
 from jimpact.types import Array, Flag
 
 try:  # of JAX's own: operations whose lowering must know the devices
@@ -175,19 +176,21 @@ def elementwise(
     kind: Kind = floats,
     optional: Optional | None = None,
     smooth: Function | None = None,
+    known: Callable[..., Any] | None = None,
 ) -> Program:
     """A program of function(static, wanted, go, *operands), which treats every lane alike and can be differentiated.
 
     It goes through a large batch in blocks, so that what is between operands and results stays in the cache. `go` is
-    as `own_kernel` wants it. Its derivatives are programs of the same kind: those of `smooth`, which has the same
-    floating results, or else of the function without kernels of its own, for they have too many results.
+    as `own_kernel` wants it. Its derivatives are programs of the same kind: those of `smooth`, a formula for the same
+    floating results, or else of the function without kernels of its own, for they have too many results. `smooth` gets,
+    in place of `go`, what is `known` to have no derivative: known(static, go, *operands).
     """
     value = Program(name, _by_blocks(function), results, kind, optional)
-    plain = smooth or (lambda static, wanted, go, *operands: function(static, wanted, None, *operands))
+    plain, beforehand = smooth or function, known or (lambda *_: None)
 
-    def moving(static: Any, wanted: Names, go: Flag, operands: Sequence[Array], which: Indices) -> Callable[..., Any]:
+    def moving(static: Any, wanted: Names, fixed: Any, operands: Sequence[Array], which: Indices) -> Callable[..., Any]:
         def of(*operands: Array) -> tuple[Array, ...]:
-            values = plain(static, wanted, go, *operands)
+            values = plain(static, wanted, fixed, *operands)
             return tuple(values[name] for name in wanted)
 
         return _of_some(of, operands, which)
@@ -196,15 +199,23 @@ def elementwise(
         inner, which = static
         given, tangents = operands[: -len(which)], operands[-len(which) :]
         there = {i: t for i, t in zip(which, tangents, strict=True) if given[i] is not None}
-        f = moving(inner, wanted, go, given, tuple(there))
-        moved = jax.jvp(f, tuple(given[i] for i in there), tuple(there.values()))[1]
-        return dict(zip(wanted, moved, strict=True))
+
+        def of(fixed: Any, given: Sequence[Array], there: dict[int, Array]) -> list[Array]:
+            f = moving(inner, wanted, fixed, given, tuple(there))
+            return list(jax.jvp(f, tuple(given[i] for i in there), tuple(there.values()))[1])
+
+        fixed = beforehand(inner, go, *given)
+        return dict(zip(wanted, lone_kernels(go if smooth else None, of, fixed, given, there), strict=True))
 
     def pulled(static: Any, wanted: Names, go: Flag, *operands: Array) -> dict[str, Array]:
         inner, which, names = static
         given, cotangents = operands[: -len(names)], operands[-len(names) :]
-        f = moving(inner, names, go, given, which)
-        bars = jax.vjp(f, *(given[i] for i in which))[1](cotangents)
+
+        def of(fixed: Any, given: Sequence[Array], cotangents: Sequence[Array]) -> list[Array]:
+            f = moving(inner, names, fixed, given, which)
+            return list(jax.vjp(f, *(given[i] for i in which))[1](cotangents))
+
+        bars = lone_kernels(go if smooth else None, of, beforehand(inner, go, *given), given, cotangents)
         return {str(i): bar for i, bar in zip(which, bars, strict=True)}
 
     def like(static: Any, name: str, operands: Sequence[Any]) -> tuple[tuple[int, ...], Any]:

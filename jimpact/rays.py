@@ -22,7 +22,7 @@ import jax.numpy as jnp
 from jax.lax import stop_gradient
 
 from jimpact.contact import check_batch, floating
-from jimpact.numerics import bracketed_root, divide, largest, norm, sqrt
+from jimpact.numerics import bracketed_root, divide, largest, norm
 from jimpact.types import Array, ArrayLike, Flag, Float, Matrix3, Scalar
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "moved",
     "normal_rate",
     "plane_of",
+    "polished",
     "rates",
     "secular_direction",
     "secular_step",
@@ -110,7 +111,7 @@ def turn_ahead(plane: Plane, sx: Scalar, sy: Scalar) -> Scalar:
     h, dh = rates(plane, sx, sy)[1], slopes(plane, sx, sy)[1]
     none = ROUND * jnp.finfo(h.dtype).eps * largest_rate(plane)
     straight, flat = jnp.abs(h) <= none, jnp.abs(dh) <= none
-    return jnp.where(flat, jnp.where(straight, 0, 1), -h / jnp.where(flat, 1, dh))
+    return jnp.where(flat, jnp.where(straight, 0, 1), divide(-h, dh))
 
 
 def line_errors(
@@ -126,14 +127,14 @@ def line_errors(
     dg, dh, tBt, _ = slopes(plane, sx, sy)
     size = largest_rate(plane)
     ahead = (dh < 0) & (jnp.abs(h) <= LARGEST_TURN * -dh)
-    turn = jnp.abs(h) / jnp.where(ahead, -dh, 1)
-    g = jnp.maximum(g, g - dg * h / jnp.where(ahead, dh, 1))  # here, and along the line
+    turn = divide(jnp.abs(h), -dh)
+    g = jnp.maximum(g, g - divide(dg * h, dh))  # here, and along the line
     falls = g < 0
-    length = jnp.where(falls, r / jnp.where(falls, -g, 1), impulse)
+    length = jnp.where(falls, divide(r, -g), impulse)
     across = jnp.maximum(turn * r, change)
-    bend = turn * across / r * (1 + size / jnp.where(ahead, -dh, 1)) * jnp.maximum(plane.mu, 1)
+    bend = divide(turn * across, r, jnp.inf) * (1 + divide(size, -dh)) * jnp.maximum(plane.mu, 1)
     bend = jnp.where(ahead, bend * jnp.minimum(length / impulse, 1), jnp.inf)
-    push = across / (tBt * impulse)
+    push = divide(across, tBt * impulse, jnp.inf)
     coupling = jnp.abs(plane.dy * sx - plane.dx * sy)
     late = push * coupling * jnp.where(falls, r / (plane.mu * tBt - jnp.minimum(g, 0)), jnp.inf)
     return bend, push, late
@@ -142,7 +143,7 @@ def line_errors(
 def solve_b(plane: Plane, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
     """B^-1 (x, y)."""
     det = plane.bxx * plane.byy - plane.bxy * plane.bxy
-    return (plane.byy * x - plane.bxy * y) / det, (plane.bxx * y - plane.bxy * x) / det
+    return divide(plane.byy * x - plane.bxy * y, det), divide(plane.bxx * y - plane.bxy * x, det)
 
 
 def moved(
@@ -238,7 +239,7 @@ def invariant_directions(
     roots, everywhere = _roots(plane)
     vectors, growth = [], []
     for x, y, there in roots:
-        sx, sy = _polish(plane, x, y)
+        sx, sy = polished(plane, x, y)
         g = rates(plane, sx, sy)[0]
         there = there & usable
         vectors.append(jnp.where(there[..., None], jnp.stack([sx, sy], -1), jnp.nan))
@@ -320,9 +321,9 @@ def _half(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
     return jnp.where(c >= 0, large, small), sign * jnp.where(c >= 0, small, large)
 
 
-def _polish(plane: Plane, sx: Scalar, sy: Scalar) -> tuple[Scalar, Scalar]:
-    """One differentiated Newton step in the angle: gives the direction the derivative of h = 0."""
+def polished(plane: Plane, sx: Scalar, sy: Scalar) -> tuple[Scalar, Scalar]:
+    """One differentiated Newton step in the angle: gives an invariant direction the derivative of h = 0."""
     turn = -divide(rates(plane, sx, sy)[1], slopes(plane, sx, sy)[1])
     x, y = sx - turn * sy, sy + turn * sx
-    length = sqrt(x * x + y * y)
-    return x / length, y / length
+    length = norm(x, y)
+    return divide(x, length), divide(y, length)

@@ -137,14 +137,13 @@ def _stronge_distance(missing: Scalar, v: Scalar, k: Scalar, books: Books, e: Sc
     from_rest = e * sqrt(jnp.where(fresh, divide(-2 * books.compression_work, k), 0))
     reachable = v * v + 2 * k * missing
     both = v + sqrt(jnp.where(fresh, 0, reachable))
-    x = jnp.where(both > 0, 2 * missing / jnp.where(both > 0, both, 1), 0)
+    x = jnp.where(both > 0, divide(2 * missing, both), 0)
     return jnp.where(fresh, from_rest, jnp.where(reachable < 0, jnp.inf, x))
 
 
 def _newton_distance(missing: Scalar, v: Scalar, k: Scalar, books: Books, e: Scalar) -> Scalar:
     rising = k > 0
-    x = missing / jnp.where(rising, k, 1)
-    return jnp.where(rising, x, jnp.where(missing <= 0, 0, jnp.inf))
+    return jnp.where(rising, divide(missing, k), jnp.where(missing <= 0, 0, jnp.inf))
 
 
 RULES = {
