@@ -6,12 +6,12 @@ from typing import Any
 import jax.numpy as jnp
 
 from jimpact.closure import Choices, End, close, plausible
-from jimpact.hodograph import Lane, Slide, velocity_at
+from jimpact.hodograph import Lane, Slide, lane_at, velocity_at
 from jimpact.numerics import lone_kernels, own_kernel, pair, unpair
 from jimpact.program import elementwise
 from jimpact.rays import Plane, leaving_ray, polished
 from jimpact.restitution import Books, StopRule
-from jimpact.rounds import LANE, OUT, lane_from, operands_of, results_of, state_from
+from jimpact.rounds import LANE, OUT, operands_of, results_of, state_from
 from jimpact.types import Array, Flag, Scalar, Whole
 
 __all__ = ["finish"]
@@ -76,7 +76,7 @@ def _smooth(
 
 def _given(operands: Sequence[Array]) -> tuple[Lane, Slide, Scalar]:
     """Lane, where it is, and static friction. What is left out is not asked for."""
-    lane = lane_from(operands)
+    lane = lane_at(operands)
     state = (lane.v0 if a is None else a for a in operands[LANE + 1 :])
     return lane, state_from(dict(zip(STATE, state, strict=True))), operands[LANE]
 

@@ -10,16 +10,17 @@ depends on the moment of an event has its own exact term (`restitution.switch`).
 Everything here is in scaled units: w = 1 and v = -1 at the start.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax.lax import stop_gradient
 
 from jimpact.numerics import divide, norm
-from jimpact.rays import Plane, largest_rate, moved, normal_rate, slopes
+from jimpact.rays import Plane, largest_rate, moved, normal_rate
 from jimpact.restitution import Books, book, open_books, overrun, switch
 from jimpact.series import Series, expand, next_term, normal_series, work_done
-from jimpact.types import Flag, Scalar, Whole
+from jimpact.types import Array, Flag, Scalar, Whole
 
 __all__ = [
     "CHANGES",
@@ -34,6 +35,7 @@ __all__ = [
     "clock_unit",
     "friction_work_at",
     "heading",
+    "lane_at",
     "lane_of",
     "moving",
     "noise",
@@ -103,6 +105,13 @@ class Step(NamedTuple):
     friction_work: Scalar
 
 
+def lane_at(fixed: Sequence[Array] | Array) -> Lane:
+    """A lane from its numbers, one after another: Plane, then the rest."""
+    count = len(Plane._fields)
+    numbers = [fixed[i] for i in range(count + len(Lane._fields) - 1)]
+    return Lane(Plane(*numbers[:count]), *numbers[count:])
+
+
 def lane_of(plane: Plane, x0: Scalar, y0: Scalar, v0: Scalar, e: Scalar) -> Lane:
     return Lane(plane, x0, y0, v0, e, stop_gradient(largest_rate(plane)))
 
@@ -146,14 +155,16 @@ def reference(state: Slide) -> Scalar:
 
 def clock_unit(lane: Lane, state: Slide, x: Scalar, y: Scalar) -> Scalar:
     """Unit of the clock of a step, in which slip changes by about itself."""
-    return stop_gradient(1 / (lane.rate + SLOWEST * norm(x, y) / reference(state)))
+    size = reference(state)
+    return stop_gradient(divide(size, lane.rate * size + SLOWEST * norm(x, y), jnp.inf))
 
 
 def heading(lane: Lane, state: Slide) -> Heading:
     """Where a lane goes; a resting one gets a harmless answer."""
     x, y, _ = moving(lane, state)
     r = norm(x, y)
-    return Heading(divide(x, r), divide(y, r), r, clock_unit(lane, state, x, y))
+    inverse = divide(jnp.ones_like(r), r)  # one quotient: they cost as much as ten products
+    return Heading(x * inverse, y * inverse, r, clock_unit(lane, state, x, y))
 
 
 def series_at(lane: Lane, state: Slide, ahead: Heading, order: int) -> tuple[Series, list[Scalar]]:
@@ -170,9 +181,9 @@ def friction_work_at(series: Series, length: Scalar) -> Scalar:
     return along_work + work_done([*series.Y, across], series.Y, scale, length)
 
 
-def remembered(plane: Plane, ahead: Heading, length: Scalar) -> Scalar:
+def remembered(series: Series, length: Scalar) -> Scalar:
     """What a step leaves of a change of slip across it: exp(-mu t.Bt tau), or a little more."""
-    a = plane.mu * slopes(plane, ahead.sx, ahead.sy)[2] * ahead.unit * length
+    a = series.plane.mu * series.plane.byy * series.unit * length
     return 1 / (1 + a * (1 + a / 2 * (1 + a / 3 * (1 + a / 4))))
 
 
@@ -186,18 +197,19 @@ def settle(state: Slide, step: Step) -> Slide:
     )
 
 
-def beyond(lane: Lane, after: Slide) -> tuple[Scalar, Scalar]:
-    """Normal impulse, and its work, since v = 0, where a phase ends here."""
+def beyond(lane: Lane, after: Slide) -> Scalar:
+    """Normal impulse since v = 0, where a phase ends here."""
     x, y, v = velocity(lane, after)
     r = norm(x, y)
     return overrun(after.books, v, normal_rate(lane.plane, divide(x, r), divide(y, r)))
 
 
-def turn_over(after: Slide, code: Whole, passed: tuple[Scalar, Scalar]) -> Slide:
-    """Change phase, or come to rest, as the code says; `passed` as by `beyond`."""
+def turn_over(lane: Lane, after: Slide, code: Whole, extra: Scalar) -> Slide:
+    """Change phase, or come to rest, as the code says; `extra` as by `beyond`."""
     changes: Flag = code & CHANGES > 0
+    extra = jnp.where(changes, extra, 0)
     return after._replace(
-        books=switch(after.books, changes, *(jnp.where(changes, a, 0) for a in passed)),
+        books=switch(after.books, changes, extra, 0.5 * velocity(lane, after)[2] * extra),
         resting=after.resting | (code & RESTS > 0),
         straight=after.straight | (code & STRAIGHTENS > 0),
     )

@@ -11,16 +11,17 @@ import jax.numpy as jnp
 from jax import lax
 from jax.custom_batching import custom_vmap
 
-from jimpact.types import Flag, Pair, Scalar
+from jimpact.types import Flag, Pair, Scalar, Whole
 
 __all__ = [
     "anywhere",
     "bracketed_root",
     "divide",
+    "exp2",
     "horner",
     "horner_slope",
     "largest",
-    "least_root",
+    "log2",
     "lone_kernels",
     "norm",
     "own_kernel",
@@ -28,8 +29,10 @@ __all__ = [
     "pair",
     "root_in",
     "small_rotation",
+    "split_code",
     "sqrt",
     "unpair",
+    "with_code",
 ]
 
 T = TypeVar("T")
@@ -162,17 +165,6 @@ def bracketed_root(
     return jnp.where(there, at[0], end), there
 
 
-def least_root(*radicands: tuple[Scalar, int]) -> Scalar:
-    """The least of a ** (1/n) over pairs of a >= 0 and n, to three digits; each a is clipped to [1e-30, 1e30].
-
-    By the bits of floating-point numbers: log and exp cost as much as a whole power series. No derivative.
-    """
-    exponent = _log2(radicands[0][0]) * (1 / radicands[0][1])
-    for a, n in radicands[1:]:
-        exponent = jnp.minimum(exponent, _log2(a) * (1 / n))
-    return _exp2(exponent)
-
-
 def _layout(dtype: Any) -> tuple[Any, int, int, float]:
     """Of a floating dtype: the integer of its size, bits of the mantissa, bits of 1, and 2 ** bits of the mantissa."""
     info = jnp.finfo(dtype)
@@ -180,23 +172,41 @@ def _layout(dtype: Any) -> tuple[Any, int, int, float]:
     return whole, info.nmant, (info.maxexp - 1) << info.nmant, float(2**info.nmant)
 
 
-def _log2(a: Scalar) -> Scalar:
+def log2(a: Scalar) -> Scalar:
+    """Of a >= 0, to 1e-2; a is clipped to where its square is a normal number. No derivative.
+
+    By the bits of floating-point numbers: the exact function costs as much as a whole power series.
+    """
     whole, width, one, large = _layout(a.dtype)
-    a = jnp.clip(lax.stop_gradient(a), 1e-30, 1e30)
-    bits = lax.bitcast_convert_type(a, whole)
+    limit = 2.0 ** (jnp.finfo(a.dtype).maxexp - 2)
+    bits = lax.bitcast_convert_type(jnp.clip(lax.stop_gradient(a), 1 / limit, limit), whole)
     mantissa = lax.bitcast_convert_type((bits & ((1 << width) - 1)) | one, a.dtype)
     # The exponent as a number: in the last bits of 2 ** width, where they count ones.
     place = one + (width << width)
     exponent = lax.bitcast_convert_type((bits >> width) | place, a.dtype) - (large + (one >> width))
-    return exponent + (mantissa * (2.0246 - 0.3374 * mantissa) - 1.6748)  # to 1e-2
+    return exponent + (mantissa * (2.0246 - 0.3374 * mantissa) - 1.6748)
 
 
-def _exp2(t: Scalar) -> Scalar:
+def exp2(t: Scalar) -> Scalar:
+    """2 ** t, to 1e-3, likewise; the result must be a normal number."""
     whole, width, _, large = _layout(t.dtype)
     shifted, rest = t + 1.5 * large, t - jnp.round(t)  # the last bits of the first are t rounded
     part = 1 + rest * (0.6931 + rest * (0.2402 + rest * 0.0555))
     bits = lax.bitcast_convert_type(part, whole) + (lax.bitcast_convert_type(shifted, whole) << width)
     return lax.bitcast_convert_type(bits, t.dtype)
+
+
+def with_code(a: Scalar, code: Whole | int = 0) -> Scalar:
+    """The number, rounded towards zero to some epsilon, with a code from 0 to 7 in its last bits. No derivative."""
+    whole = _layout(a.dtype)[0]
+    bits = lax.bitcast_convert_type(lax.stop_gradient(a), whole)
+    return lax.bitcast_convert_type((bits & ~7) | jnp.asarray(code, whole), a.dtype)
+
+
+def split_code(a: Scalar) -> tuple[Scalar, Whole]:
+    """The number and the code of `with_code`."""
+    bits = lax.bitcast_convert_type(a, _layout(a.dtype)[0])
+    return with_code(a), (bits & 7).astype(jnp.int32)
 
 
 @custom_vmap
@@ -227,9 +237,12 @@ def own_kernel(go: Flag | None, function: Callable[..., T], *arguments: Any) -> 
     shapes = jax.eval_shape(function, *arguments)
 
     def zeros(*arguments: Any) -> T:
-        # Made from an argument, so that it lives on the same devices.
-        first = max(jax.tree.leaves(arguments), key=jnp.ndim)
-        return jax.tree.map(lambda s: jnp.where(first == first, 0, 0).astype(s.dtype), shapes)
+        # Made from an argument of their shape, so that they live on the same devices.
+        def zero(shape: jax.ShapeDtypeStruct) -> Any:
+            like = next(a for a in jax.tree.leaves(arguments) if jnp.shape(a) == shape.shape)
+            return jnp.where(like == like, 0, 0).astype(shape.dtype)
+
+        return jax.tree.map(zero, shapes)
 
     return lax.cond(go, jax.checkpoint(function), zeros, *arguments)
 

@@ -127,12 +127,13 @@ def line_errors(
     dg, dh, tBt, _ = slopes(plane, sx, sy)
     size = largest_rate(plane)
     ahead = (dh < 0) & (jnp.abs(h) <= LARGEST_TURN * -dh)
-    turn = divide(jnp.abs(h), -dh)
-    g = jnp.maximum(g, g - divide(dg * h, dh))  # here, and along the line
+    inverse = divide(jnp.ones_like(dh), -dh)
+    turn = jnp.abs(h) * inverse
+    g = jnp.maximum(g, g + dg * h * inverse)  # here, and along the line
     falls = g < 0
     length = jnp.where(falls, divide(r, -g), impulse)
     across = jnp.maximum(turn * r, change)
-    bend = divide(turn * across, r, jnp.inf) * (1 + divide(size, -dh)) * jnp.maximum(plane.mu, 1)
+    bend = divide(turn * across, r, jnp.inf) * (1 + size * inverse) * jnp.maximum(plane.mu, 1)
     bend = jnp.where(ahead, bend * jnp.minimum(length / impulse, 1), jnp.inf)
     push = divide(across, tBt * impulse, jnp.inf)
     coupling = jnp.abs(plane.dy * sx - plane.dx * sy)

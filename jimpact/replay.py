@@ -14,13 +14,13 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jimpact.hodograph import Accuracy, Lane, Slide, Step, beyond, clock_unit, moving, settle, start, turn_over
+from jimpact.hodograph import Accuracy, Lane, Slide, Step, beyond, clock_unit, lane_at, moving, settle, start, turn_over
 from jimpact.mark import Mark
-from jimpact.numerics import own_kernels
+from jimpact.numerics import own_kernels, split_code
 from jimpact.program import Program
 from jimpact.rays import Plane, moved
 from jimpact.restitution import StopRule
-from jimpact.rounds import LANE, RECORD, SLIDE, SMOOTH, lane_from, operands_of, state_from
+from jimpact.rounds import LANE, LOG, RECORD, SLIDE, SMOOTH, operands_of, state_from
 from jimpact.series import Integrals, Rates, integrate, rates_of, turned_to
 from jimpact.types import Array, Flag, Scalar, Whole
 
@@ -167,7 +167,7 @@ def _step(state: Slide, length: Scalar, code: Whole, known: Step, travel: Travel
         x, y, v = moving(lane, before)
         done = travel(Place(x, y, v, lane.plane), clock_unit(lane, before, x, y), length, known, go)
         after = settle(before, done)
-        after = turn_over(after, code, beyond(lane, after))
+        after = turn_over(lane, after, code, beyond(lane, after))
         return _smooth(after), after
 
     return function
@@ -228,21 +228,19 @@ def _between(before: Slide, after: Slide) -> Step:
 
 def _blocks(block: Callable[..., list[Array]], operands: Sequence[Array], results: int) -> list[Array]:
     """block(lane, log, most, others) over lanes sorted by their number of steps; operands as of `TANGENT`."""
-    lanes, lengths, codes, taken, others = operands[:LANE], *operands[LANE : LANE + 3], operands[LANE + 3 :]
-    size, lengths, codes = taken.shape[0], lengths.T, codes.T
+    lanes, lengths, taken, others = operands[:LANE], *operands[LANE : LANE + 2], operands[LANE + 2 :]
+    size, lengths = taken.shape[0], lengths.T
 
     def one(which: Whole | slice) -> list[Array]:
         pick = lambda a: a.at[which].get(mode="clip") if not isinstance(which, slice) else a  # noqa: E731
 
         def log(index: Whole) -> tuple[Scalar, Whole]:
             if isinstance(which, slice):
-                at = lambda a: lax.dynamic_index_in_dim(a, index, 0, keepdims=False)  # noqa: E731
-            else:
-                at = lambda a: a.at[index, which].get(mode="clip")  # noqa: E731
-            return at(lengths), at(codes).astype(jnp.int32)
+                return split_code(lax.dynamic_index_in_dim(lengths, index, 0, keepdims=False))
+            return split_code(lengths.at[index, which].get(mode="clip"))
 
         most = jnp.max(pick(taken), initial=0)
-        return block(lane_from([pick(a) for a in lanes]), log, most, [pick(a) for a in others])
+        return block(lane_at([pick(a) for a in lanes]), log, most, [pick(a) for a in others])
 
     if not isinstance(size, int) or size <= BLOCK:
         return one(slice(None))
@@ -271,7 +269,7 @@ def _tangent(static: Static, wanted: Names, *operands: Array) -> dict[str, Array
     """Changes of the SMOOTH results for changes of the lane."""
 
     def block(lane: Lane, log: Any, most: Whole, others: Sequence[Array]) -> list[Array]:
-        changes = _tangent_block(static, lane, log, most, lane_from(others), "friction_work" in wanted)
+        changes = _tangent_block(static, lane, log, most, lane_at(others), "friction_work" in wanted)
         return [changes[SMOOTH.index(name)] for name in wanted]
 
     return dict(zip(wanted, _blocks(block, operands, len(wanted)), strict=True))
@@ -291,18 +289,17 @@ def _cotangent(static: tuple[Static, Names], wanted: Names, *operands: Array) ->
 
 
 def _transposed(static: Static, cotangents: dict[str, Array], *operands: Array) -> list[Array | None]:
-    bars = COTANGENT((static, tuple(cotangents)), *operands[: LANE + 3], *cotangents.values())
-    return [None] * (LANE + 3) + [bars[name] for name in FIXED]
+    bars = COTANGENT((static, tuple(cotangents)), *operands[: LANE + 2], *cotangents.values())
+    return [None] * (LANE + 2) + [bars[name] for name in FIXED]
 
 
 def _jvp(static: Static, wanted: Names, operands: Sequence[Array], tangents: Sequence[Array | None]) -> Any:
-    names = (*wanted, *(name for name in ("taken", "length", "code") if name not in wanted))
+    names = (*wanted, *(name for name in ("taken", LOG) if name not in wanted))
     values = RECORD(static, *operands, wanted=names)
     lane = operands[:LANE]
     changes = [jnp.zeros_like(a) if t is None else t for a, t in zip(lane, tangents[:LANE], strict=True)]
-    log = (values[name] for name in ("length", "code", "taken"))
     smooth = tuple(name for name in wanted if name in SMOOTH)
-    return values, TANGENT(static, *lane, *log, *changes, wanted=smooth) if smooth else {}
+    return values, TANGENT(static, *lane, values[LOG], values["taken"], *changes, wanted=smooth) if smooth else {}
 
 
 TANGENT = Program("tangent", _tangent, SMOOTH)

@@ -108,11 +108,10 @@ def start_of_compression(books: Books, now: Flag) -> Books:
     )
 
 
-def overrun(books: Books, v: Scalar, k: Scalar) -> tuple[Scalar, Scalar]:
-    """Normal impulse v/k, and its work, between the exact zero of v and here, where v = 0 up to a landing error."""
+def overrun(books: Books, v: Scalar, k: Scalar) -> Scalar:
+    """Normal impulse v/k between the exact zero of v and here, where v = 0 up to a landing error."""
     near = jnp.abs(v) <= LARGEST_EXTRA * jnp.abs(k) * books.impulse  # else v is noise about a flat place
-    extra = jnp.where(near, divide(v, k), 0)
-    return extra, 0.5 * v * extra
+    return jnp.where(near, divide(v, k), 0)
 
 
 def switch(books: Books, now: Flag, extra: Scalar, work: Scalar) -> Books:

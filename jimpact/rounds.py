@@ -8,20 +8,19 @@ The derivative is that of the steps that were taken (`replay`).
 """
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jimpact.hodograph import Accuracy, Lane, Slide, start
+from jimpact.hodograph import Accuracy, Lane, Slide, lane_at
 from jimpact.mark import Mark, crossed, unmarked
-from jimpact.numerics import own_kernel
+from jimpact.numerics import own_kernel, split_code
 from jimpact.program import Program
 from jimpact.rays import Plane
 from jimpact.restitution import Books, StopRule
-from jimpact.steering import Course, set_out, step
+from jimpact.steering import COMPRESSING, EVENTS, RESTING, STRAIGHT, Travel, Way, set_out, state_of, step, taken
 from jimpact.types import Array, Flag, Scalar, Whole
 
 __all__ = [
@@ -31,7 +30,6 @@ __all__ = [
     "SLIDE",
     "SMOOTH",
     "Steps",
-    "lane_from",
     "operands_of",
     "recorded",
     "results_of",
@@ -46,29 +44,10 @@ LANE = len(Plane._fields) + len(Lane._fields) - 1  # operands of a lane
 SMOOTH = ("ix", "iy", "friction_work", "impulse", "compression_impulse", "compression_work", "restitution_work",
           "first_end", "last_start", "last_end")  # fmt: skip
 OUT = (*SMOOTH, "compressions", "line", "flags", "taken")  # results of the program; the first ones have derivatives
-COMPRESSING, RESTING, STRAIGHT = 1, 2, 4  # bits of `flags`
-EVENTS = ("first_end", "last_start", "last_end", "compressions")
+LOG = "log"  # result: lengths of the steps of a lane, with their codes, as `replay` needs them
 WHOLE = ("flags", "taken")
 
 Names = tuple[str, ...]
-
-
-class Travel(NamedTuple):
-    """A lane on its way."""
-
-    state: Slide
-    course: Course
-    line: Scalar  # normal impulse at which slip crossed the mark of its lane; nan before
-    taken: Whole  # steps
-
-
-class Way(NamedTuple):
-    """How to step."""
-
-    rule: StopRule
-    accuracy: Accuracy
-    ledger: bool  # with the work of friction
-    events: bool  # with the moments of EVENTS
 
 
 class Steps(NamedTuple):
@@ -78,27 +57,22 @@ class Steps(NamedTuple):
     length: Scalar
 
 
-class Log(NamedTuple):
-    """Lengths and codes of the steps (first axis) of each lane, as `replay` needs them."""
+class Walk(NamedTuple):
+    """A lane on its way, and the normal impulse at which slip crossed the mark of its lane; nan before."""
 
-    length: Array
-    code: Array
+    at: Travel
+    line: Scalar
 
 
 def recorded(lane: Lane, rule: StopRule, accuracy: Accuracy) -> Steps:
     """The steps that `slide` takes."""
+    way, fixed = Way(rule, accuracy, False, True), jnp.stack(operands_of(lane))
 
-    def one(at: tuple[Slide, Course], index: Whole) -> tuple[tuple[Slide, Course], Steps]:
-        state, course, length, _ = step(lane, *at, rule, accuracy, index >= 0, False)
-        return (state, course), Steps(at[0], length)
+    def one(at: Travel, index: Whole) -> tuple[Travel, Steps]:
+        after, length = step(fixed, at, way, index >= 0)
+        return after, Steps(state_of(at), split_code(length)[0])
 
-    return lax.scan(one, (start(lane), set_out(lane)), jnp.arange(accuracy.most))[1]
-
-
-def lane_from(operands: Sequence[Array]) -> Lane:
-    """A lane from the first operands of a program."""
-    plane = Plane(*operands[: len(Plane._fields)])
-    return Lane(plane, *operands[len(Plane._fields) : LANE])
+    return lax.scan(one, set_out(lane), jnp.arange(accuracy.most))[1]
 
 
 def operands_of(lane: Lane) -> tuple[Array, ...]:
@@ -111,20 +85,19 @@ def _forward(static: tuple[StopRule, Accuracy], wanted: Names, *operands: Array)
 
 
 def _recording(static: tuple[StopRule, Accuracy], wanted: Names, *operands: Array) -> dict[str, Array]:
-    """The same, and the `Log`."""
-    shape = (static[1].most, operands[0].shape[0])
-    return _solved(static, wanted, operands, Log(jnp.zeros(shape, operands[0].dtype), jnp.zeros(shape, jnp.int8)))
+    """The same, and the log."""
+    return _solved(static, wanted, operands, jnp.zeros((static[1].most, operands[0].shape[0]), operands[0].dtype))
 
 
 def _solved(
-    static: tuple[StopRule, Accuracy], wanted: Names, operands: Sequence[Array], log: Log | None
+    static: tuple[StopRule, Accuracy], wanted: Names, operands: Sequence[Array], log: Array | None
 ) -> dict[str, Array]:
-    lane, mark = lane_from(operands), Mark(*operands[LANE:]) if "line" in wanted else None
-    size = lane.v0.shape[0]
+    size = operands[0].shape[0]
+    fixed = jnp.stack(operands if "line" in wanted else operands[:LANE])
     crowded = isinstance(size, int) and size > _slots(size)  # a symbolic size takes the other way
     way = Way(*static, "friction_work" in wanted, any(name in wanted for name in EVENTS))
-    results, log = (_queue if crowded else _together)(lane, mark, way, log, wanted)
-    return results | {name: a.T for name, a in log._asdict().items()} if log else results
+    results, log = (_queue if crowded else _together)(fixed, way, log, wanted)
+    return results if log is None else results | {LOG: log.T}
 
 
 def _slots(size: int) -> int:
@@ -132,98 +105,98 @@ def _slots(size: int) -> int:
     return min(SLOTS, max(FEWEST, size // 8))
 
 
-def _set_out(lane: Lane, mark: Mark | None) -> Travel:
-    line = lane.v0 if mark is None else unmarked(lane, mark)
-    return Travel(start(lane), set_out(lane), line, jnp.zeros(lane.v0.shape, jnp.int32))
+def _mark(fixed: Array) -> Mark | None:
+    """What follows the numbers of a lane."""
+    return Mark(*(fixed[i] for i in range(LANE, len(fixed)))) if len(fixed) > LANE else None
 
 
-def _step(lane: Lane, mark: Mark | None, at: Travel, way: Way, go: Flag) -> tuple[Travel, Scalar, Whole]:
-    """One step of every lane, its length and its code."""
-    state, course, length, code = step(lane, at.state, at.course, way.rule, way.accuracy, go, way.ledger)
-    if not way.events:
-        books = state.books._replace(**{name: getattr(at.state.books, name) for name in EVENTS})
-        state = state._replace(books=books)
-    line = at.line
-    if mark is not None:
-        cross = partial(crossed, order=way.accuracy.order)
-        line = own_kernel(go, cross, lane, mark, at.state, length, line)
-    taken = at.taken + jnp.where(at.state.resting, 0, 1)
-    return Travel(state, course, line, taken), length, code
+def _set_out(fixed: Array) -> Walk:
+    lane, mark = lane_at(fixed), _mark(fixed)
+    return Walk(set_out(lane), lane.v0 if mark is None else unmarked(lane, mark))
 
 
-def _together(lane: Lane, mark: Mark | None, way: Way, log: Log | None, wanted: Names) -> Any:
+def _step(fixed: Array, walk: Walk, way: Way, go: Flag) -> tuple[Walk, Scalar]:
+    """One step of every lane, and its length with its code."""
+    after, length = step(fixed, walk.at, way, go)
+
+    def cross(fixed: Array, walk: Walk, length: Scalar) -> Scalar:
+        mark, way_length = _mark(fixed), split_code(length)[0]
+        assert mark is not None
+        return crossed(lane_at(fixed), mark, state_of(walk.at), way_length, walk.line, way.accuracy.order)
+
+    line = own_kernel(go, cross, fixed, walk, length) if len(fixed) > LANE else walk.line
+    return Walk(after, line), length
+
+
+def _together(fixed: Array, way: Way, log: Array | None, wanted: Names) -> Any:
     """All lanes at once, until every one rests."""
 
-    def body(carry: tuple[Whole, Travel, Log | None]) -> tuple[Whole, Travel, Log | None]:
-        index, at, log = carry
-        at, length, code = _step(lane, mark, at, way, index >= 0)
+    def body(carry: tuple[Whole, Walk, Array | None]) -> tuple[Whole, Walk, Array | None]:
+        index, walk, log = carry
+        walk, length = _step(fixed, walk, way, index >= 0)
         if log is not None:
-            column = lambda a, b: lax.dynamic_update_index_in_dim(a, b.astype(a.dtype), index, 0)  # noqa: E731
-            log = Log(column(log.length, length), column(log.code, code))
-        return index + 1, at, log
+            log = lax.dynamic_update_index_in_dim(log, length, index, 0)
+        return index + 1, walk, log
 
-    def goes_on(carry: tuple[Whole, Travel, Log | None]) -> Flag:
-        return (carry[0] < way.accuracy.most) & jnp.any(~carry[1].state.resting)
+    def goes_on(carry: tuple[Whole, Walk, Array | None]) -> Flag:
+        return (carry[0] < way.accuracy.most) & jnp.any(carry[1].at.flags & RESTING == 0)
 
-    _, at, log = lax.while_loop(goes_on, body, (jnp.int32(0), _set_out(lane, mark), log))
-    return _results(at), log
+    _, walk, log = lax.while_loop(goes_on, body, (jnp.int32(0), _set_out(fixed), log))
+    return _results(walk), log
 
 
-def _queue(lane: Lane, mark: Mark | None, way: Way, log: Log | None, wanted: Names) -> Any:
+def _queue(fixed: Array, way: Way, log: Array | None, wanted: Names) -> Any:
     """So many lanes at a time as there are slots; `which` lane each of them has, `size` for none."""
-    size, dtype = lane.v0.shape[0], lane.v0.dtype
-    fixed = jnp.stack([*operands_of(lane), *(mark or ())], -1)
+    size, dtype = fixed.shape[1], fixed.dtype
+    first = size * jnp.arange(len(fixed), dtype=jnp.int32)[:, None]  # of each row
 
-    def take(which: Whole) -> tuple[Lane, Mark | None]:
-        row = list(jnp.moveaxis(fixed.at[which].get(mode="clip"), -1, 0))
-        return lane_from(row), Mark(*row[LANE:]) if mark else None
+    def take(which: Whole) -> Array:
+        which = jnp.minimum(which, size - 1)
+        if fixed.size > jnp.iinfo(jnp.int32).max:
+            return fixed[:, which]
+        return fixed.reshape(-1).at[first + which].get(mode="promise_in_bounds")  # half of the time
 
-    def put(rows: Array, which: Whole, at: Travel) -> Array:
-        values = _results(at)
+    def put(rows: Array, which: Whole, walk: Walk) -> Array:
+        values = _results(walk)
         return rows.at[which].set(jnp.stack([values[name].astype(dtype) for name in wanted], -1), mode="drop")
 
     wanted = tuple(name for name in wanted if name in OUT)
 
     def steps(carry: Any) -> Any:
-        which, next_, lane, mark, at, rows, log = carry
+        which, next_, lanes, walk, rows, log = carry
 
-        def one(index: Whole, inner: tuple[Travel, Log | None]) -> tuple[Travel, Log | None]:
-            at, log = inner
-            after, length, code = _step(lane, mark, at, way, index >= 0)
+        def one(index: Whole, inner: tuple[Walk, Array | None]) -> tuple[Walk, Array | None]:
+            walk, log = inner
+            after, length = _step(lanes, walk, way, index >= 0)
             if log is not None:
-                here = at.taken, jnp.where(at.state.resting, size, which)
-                log = Log(
-                    *(a.at[here].set(b.astype(a.dtype), mode="drop") for a, b in zip(log, (length, code), strict=True))
-                )
+                here = taken(walk.at), jnp.where(walk.at.flags & RESTING > 0, size, which)
+                log = log.at[here].set(length, mode="drop")
             return after, log
 
-        at, log = lax.fori_loop(0, PACE, one, (at, log))
-        done = at.state.resting | (at.taken >= way.accuracy.most)
-        rows = put(rows, jnp.where(done, which, size), at)
-        which = jnp.where(done, jnp.minimum(next_ + jnp.cumsum(done) - 1, size), which).astype(jnp.int32)
-        next_ = jnp.minimum(next_ + done.sum(), size).astype(jnp.int32)
-        lane, mark = take(which)
-        at = _where(done, _set_out(lane, mark), at)
-        state = at.state._replace(resting=at.state.resting | (which == size))
-        return which, next_, lane, mark, at._replace(state=state), rows, log
+        walk, log = lax.fori_loop(0, PACE, one, (walk, log))
+        done = (walk.at.flags & RESTING > 0) | (taken(walk.at) >= way.accuracy.most)
+        rows = put(rows, jnp.where(done, which, size), walk)
+        place = jnp.cumsum(done, dtype=jnp.int32)
+        which = jnp.where(done, jnp.minimum(next_ + place - 1, size), which)
+        next_ = jnp.minimum(next_ + place[-1], size)
+        lanes = take(which)
+        walk = jax.tree.map(lambda a, b: jnp.where(done, a, b), _set_out(lanes), walk)
+        flags = walk.at.flags | jnp.where(which == size, RESTING, 0)
+        return which, next_, lanes, walk._replace(at=walk.at._replace(flags=flags)), rows, log
 
     slots = _slots(size)
     which = jnp.arange(slots, dtype=jnp.int32)
-    lane, mark = take(which)
+    lanes = take(which)
     rows = jnp.zeros((size, len(wanted)), dtype)
-    carry = (which, jnp.int32(slots), lane, mark, _set_out(lane, mark), rows, log)
+    carry = (which, jnp.int32(slots), lanes, _set_out(lanes), rows, log)
     carry = lax.while_loop(lambda carry: jnp.any(carry[0] < size), steps, carry)
     values = {name: carry[-2][:, i] for i, name in enumerate(wanted)}
     return values | {name: values[name].astype(jnp.int32) for name in WHOLE if name in wanted}, carry[-1]
 
 
-def _where(which: Flag, a: Travel, b: Travel) -> Travel:
-    return jax.tree.map(lambda x, y: jnp.where(which, x, y), a, b)
-
-
-def _results(at: Travel) -> dict[str, Array]:
+def _results(walk: Walk) -> dict[str, Array]:
     """By the names of `OUT`."""
-    return results_of(at.state) | {"line": at.line, "taken": at.taken}
+    return results_of(state_of(walk.at)) | {"line": walk.line, "taken": taken(walk.at)}
 
 
 def results_of(state: Slide) -> dict[str, Array]:
@@ -245,10 +218,9 @@ def _kind(static: tuple[StopRule, Accuracy], name: str, operands: Sequence[Any])
     """Axes and dtype of a result."""
     if name in WHOLE:
         return (), jnp.int32
-    tail = (static[1].most,) if name in Log._fields else ()
-    return tail, jnp.int8 if name == "code" else operands[0].dtype
+    return (static[1].most,) if name == LOG else (), operands[0].dtype
 
 
 MARK = {LANE + i: ("line",) for i in range(len(Mark._fields))}
 SLIDE = Program("slide", _forward, OUT, _kind, MARK)
-RECORD = Program("record", _recording, (*OUT, *Log._fields), _kind, MARK)
+RECORD = Program("record", _recording, (*OUT, LOG), _kind, MARK)

@@ -12,6 +12,7 @@ k = 0 and a falling v are looked for first. If the other events may hide before 
 but bounds the next one. Nothing here carries a derivative.
 """
 
+import math
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -21,105 +22,205 @@ from jimpact.hodograph import (
     RESTS,
     STRAIGHTENS,
     Accuracy,
-    Heading,
     Lane,
     Slide,
-    Step,
     beyond,
     friction_work_at,
     heading,
+    lane_at,
     noise,
     reference,
     remembered,
     series_at,
-    settle,
+    start,
     terms,
     turn_over,
     velocity,
 )
-from jimpact.numerics import divide, horner, least_root, norm, own_kernel, own_kernels, pair, root_in, sqrt, unpair
+from jimpact.numerics import (
+    divide,
+    exp2,
+    horner,
+    log2,
+    norm,
+    own_kernel,
+    pair,
+    root_in,
+    sqrt,
+    unpair,
+    with_code,
+)
 from jimpact.rays import line_errors, normal_rate, rates
-from jimpact.restitution import StopRule
+from jimpact.restitution import Books, StopRule, book
 from jimpact.series import Series, impulse_at, speed_series, work_series
-from jimpact.types import Flag, Pair, Scalar, Whole
+from jimpact.types import Array, Flag, Pair, Scalar, Whole
 
-__all__ = ["Course", "set_out", "step"]
+__all__ = ["COMPRESSING", "EVENTS", "RESTING", "STRAIGHT", "Travel", "Way", "set_out", "state_of", "step", "taken"]
 
 NEWTON_STEPS = 4  # from the constant-k prediction, they reach round-off on 99.9 % of the steps
 LANDED = 64  # x epsilon x size: a landing error within this is taken as landed
 CONVERGED = 4096  # x epsilon x size: beyond this Newton's method is not trusted to have converged
 FLAT = 64  # x epsilon x the sum of its terms: slip this close to a direction with k = 0 is past it
 TRUST = 1e-4  # largest relative size of the last terms kept, when the tolerance would allow more
+LONGEST = 9  # log2 of the longest step, and of the inverse of the shortest, in units of the clock
 SENSITIVE = 0.1  # weight of errors of a derivative: they may be 1/0.1 times those of a value
-STRAIGHT = 0.1  # of the tolerance: error admitted for a straight line (of its push all: a stiff lane has such noise)
+LINE = 0.1  # of the tolerance: error admitted for a straight line (of its push all: a stiff lane has such noise)
 FAINT = 0.5  # of the tolerance: slip that ends within this impulse has no way left to matter
+
+
+# Bits of `Travel.flags`; above them the steps spent waiting (two bits), and the steps taken.
+COMPRESSING, RESTING, STRAIGHT = 1, 2, 4
+WAITED, TAKEN = 3, 5
+EVENTS = ("first_end", "last_start", "last_end", "compressions")
+
+
+class Way(NamedTuple):
+    """How to step."""
+
+    rule: StopRule
+    accuracy: Accuracy
+    ledger: bool  # with the work of friction
+    events: bool  # with the moments of phases
+
+
+class Travel(NamedTuple):
+    """A lane on its way, in few arrays: pairs as kernels return them, and bits."""
+
+    tangential: Pair  # impulse so far
+    normal: Pair  # normal impulse so far; share of a change of slip, across it, before the impact that is still there
+    measured: Pair  # of the last step: length, negative if the lane waited, to bound the next one by it; normal work
+    works: Pair  # of compression, of restitution
+    compression_impulse: Scalar
+    flags: Whole
+    friction_work: Scalar
+    first_end: Scalar
+    last_start: Scalar
+    last_end: Scalar
+    compressions: Scalar
 
 
 class Course(NamedTuple):
     """What a lane remembers for its next steps."""
 
     bound: Scalar  # the next step goes no further (inf: no bound)
-    waited: Scalar  # steps spent on finding that bound; after one, k keeps its sign; after two, v too
-    memory: Scalar  # share of a change of slip, across it, before the impact that is still there
+    waited: Whole  # steps spent on finding that bound; after one, k keeps its sign; after two, v too
 
 
-def set_out(lane: Lane) -> Course:
+def set_out(lane: Lane) -> Travel:
     """Before the first step."""
-    zero = jnp.zeros_like(lane.v0)
-    return Course(jnp.full_like(zero, jnp.inf), zero, jnp.ones_like(zero))
+    state, zero = start(lane), jnp.zeros_like(lane.v0)
+    return _packed(state, pair(zero, jnp.ones_like(zero)), pair(zero, zero), jnp.zeros_like(zero, jnp.int32))
 
 
-def step(
-    lane: Lane, state: Slide, course: Course, rule: StopRule, accuracy: Accuracy, go: Flag, ledger: bool
-) -> tuple[Slide, Course, Scalar, Whole]:
-    """Where each lane is after one step, the step's length, and its code; `go` as in `own_kernel`.
+def _packed(state: Slide, normal: Pair, measured: Pair, counts: Whole) -> Travel:
+    books = state.books
+    bits = books.compressing * COMPRESSING + state.resting * RESTING + state.straight * STRAIGHT
+    return Travel(
+        pair(state.ix, state.iy),
+        normal,
+        measured,
+        pair(books.compression_work, books.restitution_work),
+        books.compression_impulse,
+        bits.astype(jnp.int32) | counts,
+        state.friction_work,
+        books.first_end,
+        books.last_start,
+        books.last_end,
+        books.compressions,
+    )
+
+
+def state_of(at: Travel) -> Slide:
+    """Where the lane is."""
+    bit = lambda which: at.flags & which > 0  # noqa: E731
+    books = Books(
+        bit(COMPRESSING),
+        unpair(at.normal)[0],
+        at.compression_impulse,
+        *unpair(at.works),
+        at.first_end,
+        at.last_start,
+        at.last_end,
+        at.compressions,
+    )
+    return Slide(*unpair(at.tangential), at.friction_work, books, bit(RESTING), bit(STRAIGHT))
+
+
+def _course(at: Travel) -> Course:
+    length = unpair(at.measured)[0]
+    return Course(jnp.where(length < 0, -length, jnp.inf), (at.flags >> WAITED) & 3)
+
+
+def taken(at: Travel) -> Whole:
+    """Steps so far."""
+    return at.flags >> TAKEN
+
+
+def step(fixed: Array, at: Travel, way: Way, go: Flag) -> tuple[Travel, Scalar]:
+    """Where each lane is after one step, and the step's length with its code; `fixed` is as `lane_at` wants it.
 
     XLA on CPU computes each result of a kernel on its own, with all that is behind it. So a step is a few kernels of
-    one result, or of a pair: where it heads, how far and the work on the way, the normal impulse, the tangential
-    impulse, what happens there, and what was passed of the end of a phase.
+    one pair each: how far it goes and the work on the way, the normal impulse, the tangential impulse, what happens
+    there. They read and write the same few arrays; `go` as in `own_kernel`.
     """
+    order = way.accuracy.order
 
-    def direction(lane: Lane, state: Slide) -> list[Scalar]:
-        return list(heading(lane, state))
+    def measure(fixed: Array, at: Travel) -> Pair:
+        return _measure(lane_at(fixed), state_of(at), _course(at), way.rule, way.accuracy)
 
-    def series(lane: Lane, state: Slide, ahead: Heading) -> Series:
-        return series_at(lane, state, ahead, accuracy.order)[0]
+    def series(fixed: Array, at: Travel, measured: Pair) -> tuple[Series, Scalar]:
+        lane, state = lane_at(fixed), state_of(at)
+        return series_at(lane, state, heading(lane, state), order)[0], jnp.maximum(unpair(measured)[0], 0)
 
-    def normal(lane: Lane, state: Slide, ahead: Heading, length: Scalar) -> Scalar:
-        return impulse_at(series(lane, state, ahead), length)[0]
+    def normal(fixed: Array, at: Travel, measured: Pair) -> Pair:
+        expanded, length = series(fixed, at, measured)
+        before, memory = unpair(at.normal)
+        return pair(before + impulse_at(expanded, length)[0], memory * remembered(expanded, length))
 
-    def tangential(lane: Lane, state: Slide, ahead: Heading, length: Scalar) -> Pair:
-        return pair(*impulse_at(series(lane, state, ahead), length)[1:])
+    def tangential(fixed: Array, at: Travel, measured: Pair) -> Pair:
+        _, ix, iy = impulse_at(*series(fixed, at, measured))
+        before = unpair(at.tangential)
+        return pair(before[0] + ix, before[1] + iy)
 
-    def friction(lane: Lane, state: Slide, ahead: Heading, length: Scalar) -> Scalar:
-        return friction_work_at(series(lane, state, ahead), length)
+    def friction(fixed: Array, at: Travel, measured: Pair) -> Scalar:
+        return at.friction_work + friction_work_at(*series(fixed, at, measured))
 
-    def measure(lane: Lane, state: Slide, ahead: Heading, course: Course) -> Pair:
-        return _measure(lane, state, ahead, course, rule, accuracy)
+    def arrive(fixed: Array, at: Travel, measured: Pair, normal: Pair, tangential: Pair) -> Pair:
+        lane, after = lane_at(fixed), _settled(at, measured, normal, tangential, at.friction_work)
+        waits = unpair(measured)[0] < 0
+        code = _arrive(lane, after, unpair(normal)[1], waits, way.rule, way.accuracy)
+        return pair(beyond(lane, after), code.astype(lane.v0.dtype))
 
-    def arrive(lane: Lane, state: Slide, done: Step, memory: Scalar, waits: Flag) -> Whole:
-        return _arrive(lane, settle(state, done), memory, waits, rule, accuracy)
+    measured = own_kernel(go, measure, fixed, at)
+    to = own_kernel(go, normal, fixed, at, measured)
+    across = own_kernel(go, tangential, fixed, at, measured)
+    work = own_kernel(go, friction, fixed, at, measured) if way.ledger else at.friction_work
+    extra, code = unpair(own_kernel(go, arrive, fixed, at, measured, to, across))
+    code = code.astype(jnp.int32)
 
-    def passed(lane: Lane, state: Slide, done: Step) -> Pair:
-        return pair(*beyond(lane, settle(state, done)))
-
-    ahead = Heading(*own_kernels(go, direction, lane, state))
-    length, work = unpair(own_kernel(go, measure, lane, state, ahead, course))
-    waits, length = length < 0, jnp.abs(length)
-    way = jnp.where(waits, 0, length)
-    p = own_kernel(go, normal, lane, state, ahead, way)
-    ix, iy = unpair(own_kernel(go, tangential, lane, state, ahead, way))
-    done = Step(p, ix, iy, work, own_kernel(go, friction, lane, state, ahead, way) if ledger else jnp.zeros_like(p))
-    memory = course.memory * remembered(lane.plane, ahead, way)
-    code = own_kernel(go, arrive, lane, state, done, memory, waits)
-    after = turn_over(settle(state, done), code, unpair(own_kernel(go, passed, lane, state, done)))
-    course = Course(jnp.where(waits, length, jnp.inf), jnp.where(waits, course.waited + 1, 0), memory)
-    return after, course, way, code
+    after = turn_over(lane_at(fixed), _settled(at, measured, to, across, work), code, extra)
+    length = unpair(measured)[0]
+    waited = jnp.where(length < 0, ((at.flags >> WAITED) & 3) + 1, 0)
+    steps = taken(at) + jnp.where(at.flags & RESTING > 0, 0, 1)
+    there = _packed(after, to, measured, waited << WAITED | steps << TAKEN)
+    there = there._replace(tangential=across)
+    if not way.events:
+        there = there._replace(**{name: getattr(at, name) for name in EVENTS})
+    return there, with_code(jnp.maximum(length, 0), code)
 
 
-def _measure(lane: Lane, state: Slide, ahead: Heading, course: Course, rule: StopRule, accuracy: Accuracy) -> Pair:
+def _settled(at: Travel, measured: Pair, normal: Pair, tangential: Pair, friction_work: Scalar) -> Slide:
+    """After the step, before what happens there."""
+    before = state_of(at)
+    impulse, work = unpair(normal)[0], unpair(measured)[1]
+    books = book(before.books, impulse - before.books.impulse, work)._replace(impulse=impulse)
+    ix, iy = unpair(tangential)
+    return before._replace(ix=ix, iy=iy, friction_work=friction_work, books=books)
+
+
+def _measure(lane: Lane, state: Slide, course: Course, rule: StopRule, accuracy: Accuracy) -> Pair:
     """Length of the next step, and its work; if negative, do not move, but bound the next step by its size."""
-    series, V = series_at(lane, state, ahead, accuracy.order)
+    series, V = series_at(lane, state, heading(lane, state), accuracy.order)
     plane, books, dtype = series.plane, state.books, lane.v0.dtype
     R = speed_series(series)
     work = work_series(V, R, series.scale, accuracy.order + 1)
@@ -153,7 +254,7 @@ def _measure(lane: Lane, state: Slide, ahead: Heading, course: Course, rule: Sto
     root = jnp.where(flat, root * (1 + jnp.finfo(dtype).eps ** 0.5), root)  # the next step starts just past it
     ends = horner(E, jnp.where(bounding, root, reach)) >= 0
     hides = bounding & (ends | (flat & ~books.compressing & (horner(V, root) < 0)))
-    length = jnp.where(state.resting, 0, jnp.where(bounding | ends, root, reach))
+    length = with_code(jnp.where(state.resting, 0, jnp.where(bounding | ends, root, reach)))  # as it will be logged
     whole = work_series(V, R, series.scale, len(V) + len(R) - 1)
     return pair(jnp.where(hides, -length, length), jnp.where(hides, 0, horner(whole, length)))
 
@@ -163,15 +264,12 @@ def _trusted(
 ) -> Scalar:
     """How far the series reaches: where its last terms weigh as much as the error admitted."""
     size, order = reference(state), accuracy.order
-    per_step = accuracy.tolerance * size / (series.scale * jnp.maximum(1, lane.plane.mu))
-    admitted = jnp.minimum(TRUST, per_step)
-    energy = size * jnp.maximum(1, jnp.abs(V[0]))
-    last = [jnp.sqrt(series.X[n] ** 2 + series.Y[n] ** 2 + R[n] ** 2) for n in (order - 1, order)]
-    return least_root(
-        (divide(accuracy.tolerance * energy, jnp.abs(work[order]), 1e30), order),
-        (divide(admitted, last[0], 1e30), order - 1),
-        (divide(admitted, last[1], 1e30), order),
-    )
+    per_step = log2((accuracy.tolerance * size) ** 2) - log2((series.scale * jnp.maximum(1, lane.plane.mu)) ** 2)
+    admitted = jnp.minimum(per_step, 2 * math.log2(TRUST))  # squared, as are the last terms
+    last = [log2(series.X[n] ** 2 + series.Y[n] ** 2 + R[n] ** 2) for n in (order - 1, order)]
+    energy = log2(accuracy.tolerance * size * jnp.maximum(1, jnp.abs(V[0]))) - log2(jnp.abs(work[order]))
+    flow = jnp.minimum((admitted - last[0]) * (0.5 / (order - 1)), (admitted - last[1]) * (0.5 / order))
+    return exp2(jnp.clip(jnp.minimum(flow, energy * (1 / order)), -LONGEST, LONGEST))
 
 
 def _next_flat(series: Series, turning: Scalar, falling: Flag) -> tuple[Scalar, Scalar]:
@@ -208,7 +306,7 @@ def _arrive(lane: Lane, after: Slide, memory: Scalar, waits: Flag, rule: StopRul
     to_stop = jnp.where(books.compressing, jnp.inf, rule.distance(missing, v, k, books, lane.e))
     undisturbed = r < -g * jnp.minimum(to_rest, to_stop)
     bend, push, late = line_errors(plane, sx, sy, r, size, SENSITIVE * memory)
-    admitted = STRAIGHT * accuracy.tolerance
+    admitted = LINE * accuracy.tolerance
     line = (push <= accuracy.tolerance) | (undisturbed & (late <= admitted * jnp.maximum(1, jnp.abs(v))))
     straight = live & (bend <= admitted) & line & ~(compressed | stop | falls | faint)
 
