@@ -28,7 +28,7 @@ except ImportError:
 __all__ = ["Program", "composite", "elementwise"]
 
 BLOCK = 8192  # lanes: enough for all cores, few enough for their caches
-CHUNK = 1 << 18  # lanes: enough to fill a device, few enough for what is between programs to be no matter
+CHUNK = 11 * BLOCK  # lanes: enough to fill a device, few enough for what is between programs to be no matter
 
 Names = tuple[str, ...]
 Indices = tuple[int, ...]
