@@ -19,7 +19,7 @@ from jimpact.hodograph import Accuracy
 from jimpact.laws import LAWS
 from jimpact.laws.hodograph_law import TRUSTED
 from jimpact.laws.record import Answer, Given, Law, Options
-from jimpact.numerics import own_kernel
+from jimpact.numerics import divide, own_kernel
 from jimpact.program import composite, elementwise
 from jimpact.rays import Plane
 from jimpact.restitution import RULES
@@ -295,8 +295,8 @@ def _valid(
     entries: list[Scalar], velocity: list[Scalar], mu: Scalar, e: Scalar, static: Scalar, e_t: Scalar, mixing: Scalar
 ) -> Flag:
     """Finite, W symmetric positive definite, coefficients in range."""
-    unit = jnp.where(entries[8] > 0, entries[8], 1)  # so that no determinant over- or underflows
-    xx, xy, xz, yx, yy, yz, zx, zy, zz = (a / unit for a in entries)
+    inverse = jnp.where(entries[8] > 0, divide(jnp.ones_like(mu), entries[8]), 1)
+    xx, xy, xz, yx, yy, yz, zx, zy, zz = (a * inverse for a in entries)  # no determinant over- or underflows
     finite = jnp.isfinite(mu) & jnp.isfinite(static)
     for a in (xx, xy, xz, yx, yy, yz, zx, zy, zz, *velocity):
         finite &= jnp.isfinite(a)

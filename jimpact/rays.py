@@ -22,7 +22,7 @@ import jax.numpy as jnp
 from jax.lax import stop_gradient
 
 from jimpact.contact import check_batch, floating
-from jimpact.numerics import bracketed_root, divide, largest, norm
+from jimpact.numerics import bracketed_root, divide, largest, norm, sqrt
 from jimpact.types import Array, ArrayLike, Flag, Float, Matrix3, Scalar
 
 __all__ = [
@@ -196,7 +196,8 @@ def secular_direction(fx: Scalar, fy: Scalar, M: Matrix2) -> tuple[Scalar, Scala
     equation.
     """
     size = largest(fx, fy, M[0], M[3])
-    fx, fy, M = fx / size, fy / size, tuple(entry / size for entry in M)
+    inverse = divide(jnp.ones_like(size), size)
+    fx, fy, M = fx * inverse, fy * inverse, tuple(entry * inverse for entry in M)
     length = norm(fx, fy)
     rate = jnp.where(M[0] == 0, length, jnp.maximum(length - M[0] - M[3], 0))  # M = 0: no start where it is singular
     for _ in range(SECULAR_STEPS):
@@ -209,11 +210,11 @@ def secular_step(fx: Scalar, fy: Scalar, M: Matrix2, rate: Scalar) -> tuple[Scal
     """s = (rate + M)^-1 f, and the rate after a step of Newton's method on 1/|s| = 1."""
     a, b, c, d = rate + M[0], M[1], M[2], rate + M[3]
     det = a * d - b * c
-    inverse = 1 / jnp.where(det == 0, 1, det)
+    inverse = divide(jnp.ones_like(det), det, 1.0)
     sx, sy = (d * fx - b * fy) * inverse, (a * fy - c * fx) * inverse
     tx, ty = (d * sx - b * sy) * inverse, (a * sy - c * sx) * inverse
     size, slope = sx * sx + sy * sy, sx * tx + sy * ty
-    return sx, sy, rate + jnp.where(slope == 0, 0, (jnp.sqrt(size) - 1) * size / jnp.where(slope == 0, 1, slope))
+    return sx, sy, rate + divide((sqrt(size) - 1) * size, slope)
 
 
 def invariant_directions(
