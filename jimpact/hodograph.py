@@ -27,14 +27,12 @@ __all__ = [
     "RESTS",
     "STRAIGHTENS",
     "Accuracy",
-    "Heading",
     "Lane",
     "Slide",
     "Step",
     "beyond",
     "clock_unit",
     "friction_work_at",
-    "heading",
     "lane_at",
     "lane_of",
     "moving",
@@ -84,15 +82,6 @@ class Slide(NamedTuple):
     books: Books
     resting: Flag  # nothing left to step through
     straight: Flag  # resting, with a straight way to zero slip still to go
-
-
-class Heading(NamedTuple):
-    """How a step begins: direction and length of slip, and the unit of the clock."""
-
-    sx: Scalar
-    sy: Scalar
-    slip: Scalar
-    unit: Scalar
 
 
 class Step(NamedTuple):
@@ -159,18 +148,13 @@ def clock_unit(lane: Lane, state: Slide, x: Scalar, y: Scalar) -> Scalar:
     return stop_gradient(divide(size, lane.rate * size + SLOWEST * norm(x, y), jnp.inf))
 
 
-def heading(lane: Lane, state: Slide) -> Heading:
-    """Where a lane goes; a resting one gets a harmless answer."""
-    x, y, _ = moving(lane, state)
+def series_at(lane: Lane, state: Slide, order: int) -> tuple[Series, list[Scalar]]:
+    """Series where the lane is, and that of its normal velocity; a resting lane gets a harmless answer."""
+    x, y, v = moving(lane, state)
     r = norm(x, y)
     inverse = divide(jnp.ones_like(r), r)  # one quotient: they cost as much as ten products
-    return Heading(x * inverse, y * inverse, r, clock_unit(lane, state, x, y))
-
-
-def series_at(lane: Lane, state: Slide, ahead: Heading, order: int) -> tuple[Series, list[Scalar]]:
-    """Series where the lane is, and that of its normal velocity."""
-    series = expand(lane.plane, *ahead, order)
-    return series, normal_series(series, velocity(lane, state)[2])
+    series = expand(lane.plane, x * inverse, y * inverse, r, clock_unit(lane, state, x, y), order)
+    return series, normal_series(series, v)
 
 
 def friction_work_at(series: Series, length: Scalar) -> Scalar:

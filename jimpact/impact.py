@@ -296,7 +296,7 @@ def _valid(
 ) -> Flag:
     """Finite, W symmetric positive definite, coefficients in range."""
     inverse = jnp.where(entries[8] > 0, divide(jnp.ones_like(mu), entries[8]), 1)
-    xx, xy, xz, yx, yy, yz, zx, zy, zz = (a * inverse for a in entries)  # no determinant over- or underflows
+    xx, xy, xz, yx, yy, yz, zx, zy, zz = (a * inverse for a in entries)  # so that no determinant over- or underflows
     finite = jnp.isfinite(mu) & jnp.isfinite(static)
     for a in (xx, xy, xz, yx, yy, yz, zx, zy, zz, *velocity):
         finite &= jnp.isfinite(a)

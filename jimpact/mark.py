@@ -13,7 +13,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax.lax import stop_gradient
 
-from jimpact.hodograph import Lane, Slide, heading, series_at, velocity
+from jimpact.hodograph import Lane, Slide, series_at, velocity
 from jimpact.numerics import divide, horner, norm, root_in
 from jimpact.program import elementwise
 from jimpact.rays import Plane, destination, rates, slopes, turn_ahead
@@ -61,7 +61,7 @@ def unmarked(lane: Lane, mark: Mark) -> Scalar:
 
 def crossed(lane: Lane, mark: Mark, state: Slide, length: Scalar, known: Scalar, order: int) -> Scalar:
     """Normal impulse at which slip crosses the mark of its lane in a step, if it does; else what was `known`."""
-    series, _ = series_at(lane, state, heading(lane, state), order)
+    series, _ = series_at(lane, state, order)
     mx, my = mark.x * series.sx + mark.y * series.sy, mark.y * series.sx - mark.x * series.sy
     nearing = [mark.sense * (mx * b - my * a) for a, b in zip(series.X, series.Y, strict=True)]
     along = mx * horner(series.X, length) + my * horner(series.Y, length)

@@ -59,7 +59,8 @@ def _quotient_jvp(given: tuple[Scalar, Scalar], changes: tuple[Scalar, Scalar]) 
     (a, b), (da, db) = given, changes
     bad = jnp.abs(b) < jnp.finfo(b.dtype).tiny  # its inverse would overflow
     value, inverse = _quotient(a, b), jnp.where(bad, 0, 1 / jnp.where(bad, 1, b))
-    return value, (da - value * db) * inverse
+    finite = jnp.where(jnp.isfinite(value), value, 0)  # where it overflows, it has no derivative by b
+    return value, (da - finite * db) * inverse
 
 
 @jax.custom_jvp
@@ -173,7 +174,7 @@ def _layout(dtype: Any) -> tuple[Any, int, int, float]:
 
 
 def log2(a: Scalar) -> Scalar:
-    """Of a >= 0, to 1e-2; a is clipped to where its square is a normal number. No derivative.
+    """Of a >= 0, to 1e-2; a is clipped to where it and its inverse are normal numbers. No derivative.
 
     By the bits of floating-point numbers: the exact function costs as much as a whole power series.
     """
@@ -197,7 +198,7 @@ def exp2(t: Scalar) -> Scalar:
 
 
 def with_code(a: Scalar, code: Whole | int = 0) -> Scalar:
-    """The number, rounded towards zero to some epsilon, with a code from 0 to 7 in its last bits. No derivative."""
+    """The number, rounded towards zero by up to 8 epsilon, with a code from 0 to 7 in its last bits. No derivative."""
     whole = _layout(a.dtype)[0]
     bits = lax.bitcast_convert_type(lax.stop_gradient(a), whole)
     return lax.bitcast_convert_type((bits & ~7) | jnp.asarray(code, whole), a.dtype)
@@ -229,7 +230,7 @@ def own_kernel(go: Flag | None, function: Callable[..., T], *arguments: Any) -> 
     `go` is a scalar that is always true, but that the compiler cannot know to be. XLA fuses long
     elementwise chains by computing them again for each consumer; a conditional is a border that it
     does not fuse across, so what comes out is computed once. Without it a step costs 20x more on CPU. None for `go`
-    leaves it to XLA.
+    leaves it to XLA. Each result must have the shape of one of the arguments.
     """
     if go is None:
         return function(*arguments)

@@ -326,7 +326,7 @@ def _in_parts(function: Function, small: Function, most: int) -> Function:
 
         shapes = jax.eval_shape(results, jnp.int32(0), jnp.int32(0))
         empty = {name: jnp.zeros((size, *a.shape[1:]), a.dtype) for name, a in shapes.items()}
-        return lax.fori_loop(jnp.int32(0), jnp.int32(count), one, empty)
+        return lax.fori_loop(jnp.int32(0), jnp.int32(count), one, empty)  # types as above: traced once
 
     return blocks
 

@@ -148,12 +148,12 @@ def _together(fixed: Array, way: Way, log: Array | None, wanted: Names) -> Any:
 def _queue(fixed: Array, way: Way, log: Array | None, wanted: Names) -> Any:
     """So many lanes at a time as there are slots; `which` lane each of them has, `size` for none."""
     size, dtype = fixed.shape[1], fixed.dtype
-    first = size * jnp.arange(len(fixed), dtype=jnp.int32)[:, None]  # of each row
 
     def take(which: Whole) -> Array:
         which = jnp.minimum(which, size - 1)
         if fixed.size > jnp.iinfo(jnp.int32).max:
             return fixed[:, which]
+        first = size * jnp.arange(len(fixed), dtype=jnp.int32)[:, None]  # of each row
         return fixed.reshape(-1).at[first + which].get(mode="promise_in_bounds")  # half of the time
 
     def put(rows: Array, which: Whole, walk: Walk) -> Array:

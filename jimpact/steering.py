@@ -26,7 +26,6 @@ from jimpact.hodograph import (
     Slide,
     beyond,
     friction_work_at,
-    heading,
     lane_at,
     noise,
     reference,
@@ -87,7 +86,7 @@ class Travel(NamedTuple):
     """A lane on its way, in few arrays: pairs as kernels return them, and bits."""
 
     tangential: Pair  # impulse so far
-    normal: Pair  # normal impulse so far; share of a change of slip, across it, before the impact that is still there
+    normal: Pair  # normal impulse so far; `Course.memory`
     measured: Pair  # of the last step: length, negative if the lane waited, to bound the next one by it; normal work
     works: Pair  # of compression, of restitution
     compression_impulse: Scalar
@@ -104,19 +103,21 @@ class Course(NamedTuple):
 
     bound: Scalar  # the next step goes no further (inf: no bound)
     waited: Whole  # steps spent on finding that bound; after one, k keeps its sign; after two, v too
+    memory: Scalar  # share of a change of slip, across it, before the impact that is still there
 
 
 def set_out(lane: Lane) -> Travel:
     """Before the first step."""
     state, zero = start(lane), jnp.zeros_like(lane.v0)
-    return _packed(state, pair(zero, jnp.ones_like(zero)), pair(zero, zero), jnp.zeros_like(zero, jnp.int32))
+    none, counts = pair(zero, zero), jnp.zeros_like(zero, jnp.int32)
+    return _packed(state, none, pair(zero, jnp.ones_like(zero)), none, counts)
 
 
-def _packed(state: Slide, normal: Pair, measured: Pair, counts: Whole) -> Travel:
+def _packed(state: Slide, tangential: Pair, normal: Pair, measured: Pair, counts: Whole) -> Travel:
     books = state.books
     bits = books.compressing * COMPRESSING + state.resting * RESTING + state.straight * STRAIGHT
     return Travel(
-        pair(state.ix, state.iy),
+        tangential,
         normal,
         measured,
         pair(books.compression_work, books.restitution_work),
@@ -148,7 +149,7 @@ def state_of(at: Travel) -> Slide:
 
 def _course(at: Travel) -> Course:
     length = unpair(at.measured)[0]
-    return Course(jnp.where(length < 0, -length, jnp.inf), (at.flags >> WAITED) & 3)
+    return Course(jnp.where(length < 0, -length, jnp.inf), (at.flags >> WAITED) & 3, unpair(at.normal)[1])
 
 
 def taken(at: Travel) -> Whole:
@@ -170,7 +171,7 @@ def step(fixed: Array, at: Travel, way: Way, go: Flag) -> tuple[Travel, Scalar]:
 
     def series(fixed: Array, at: Travel, measured: Pair) -> tuple[Series, Scalar]:
         lane, state = lane_at(fixed), state_of(at)
-        return series_at(lane, state, heading(lane, state), order)[0], jnp.maximum(unpair(measured)[0], 0)
+        return series_at(lane, state, order)[0], jnp.maximum(unpair(measured)[0], 0)
 
     def normal(fixed: Array, at: Travel, measured: Pair) -> Pair:
         expanded, length = series(fixed, at, measured)
@@ -200,13 +201,12 @@ def step(fixed: Array, at: Travel, way: Way, go: Flag) -> tuple[Travel, Scalar]:
 
     after = turn_over(lane_at(fixed), _settled(at, measured, to, across, work), code, extra)
     length = unpair(measured)[0]
-    waited = jnp.where(length < 0, ((at.flags >> WAITED) & 3) + 1, 0)
+    waited = jnp.where(length < 0, _course(at).waited + 1, 0)
     steps = taken(at) + jnp.where(at.flags & RESTING > 0, 0, 1)
-    there = _packed(after, to, measured, waited << WAITED | steps << TAKEN)
-    there = there._replace(tangential=across)
+    there = _packed(after, across, to, measured, waited << WAITED | steps << TAKEN)
     if not way.events:
         there = there._replace(**{name: getattr(at, name) for name in EVENTS})
-    return there, with_code(jnp.maximum(length, 0), code)
+    return there, with_code(jnp.maximum(length, jnp.finfo(length.dtype).tiny), code)  # no code in a zero
 
 
 def _settled(at: Travel, measured: Pair, normal: Pair, tangential: Pair, friction_work: Scalar) -> Slide:
@@ -220,11 +220,11 @@ def _settled(at: Travel, measured: Pair, normal: Pair, tangential: Pair, frictio
 
 def _measure(lane: Lane, state: Slide, course: Course, rule: StopRule, accuracy: Accuracy) -> Pair:
     """Length of the next step, and its work; if negative, do not move, but bound the next step by its size."""
-    series, V = series_at(lane, state, heading(lane, state), accuracy.order)
+    series, V = series_at(lane, state, accuracy.order)
     plane, books, dtype = series.plane, state.books, lane.v0.dtype
     R = speed_series(series)
     work = work_series(V, R, series.scale, accuracy.order + 1)
-    reach = jnp.minimum(_trusted(lane, state, series, R, V, work, accuracy), course.bound)
+    reach = jnp.minimum(_trusted(lane, state, course.memory, series, V, work, accuracy), course.bound)
     target = rule.target(books, lane.v0, lane.e)
     S = list(rule.watched([q + h for q, h in zip(series.Q, series.H, strict=True)], V, work, series.scale))
     S[0] = rule.current(books, V[0]) - target
@@ -260,15 +260,27 @@ def _measure(lane: Lane, state: Slide, course: Course, rule: StopRule, accuracy:
 
 
 def _trusted(
-    lane: Lane, state: Slide, series: Series, R: list[Scalar], V: list[Scalar], work: list[Scalar], accuracy: Accuracy
+    lane: Lane,
+    state: Slide,
+    memory: Scalar,
+    series: Series,
+    V: list[Scalar],
+    work: list[Scalar],
+    accuracy: Accuracy,
 ) -> Scalar:
     """How far the series reaches: where its last terms weigh as much as the error admitted."""
     size, order = reference(state), accuracy.order
-    per_step = log2((accuracy.tolerance * size) ** 2) - log2((series.scale * jnp.maximum(1, lane.plane.mu)) ** 2)
-    admitted = jnp.minimum(per_step, 2 * math.log2(TRUST))  # squared, as are the last terms
-    last = [log2(series.X[n] ** 2 + series.Y[n] ** 2 + R[n] ** 2) for n in (order - 1, order)]
+    admitted = log2(accuracy.tolerance * size) - log2(series.scale * jnp.maximum(1, lane.plane.mu))
+    admitted = jnp.minimum(admitted, math.log2(TRUST))
+    # Slip, and what is left of a change of it across, exp(-f t): the latter goes on where the former is straight.
+    f = series.plane.mu * series.plane.byy * series.unit
+
+    def term(n: int) -> Scalar:
+        change = SENSITIVE * memory * f**n * (1 / math.factorial(n))
+        return log2(jnp.abs(series.X[n]) + jnp.abs(series.U[n]) + jnp.abs(series.Y[n]) + change)
+
     energy = log2(accuracy.tolerance * size * jnp.maximum(1, jnp.abs(V[0]))) - log2(jnp.abs(work[order]))
-    flow = jnp.minimum((admitted - last[0]) * (0.5 / (order - 1)), (admitted - last[1]) * (0.5 / order))
+    flow = jnp.minimum((admitted - term(order - 1)) * (1 / (order - 1)), (admitted - term(order)) * (1 / order))
     return exp2(jnp.clip(jnp.minimum(flow, energy * (1 / order)), -LONGEST, LONGEST))
 
 

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Float
 
-from jimpact.hodograph import heading, series_at, velocity_at
+from jimpact.hodograph import series_at, velocity_at
 from jimpact.impact import check_followed, prepare
 from jimpact.laws.hodograph_law import Events, Solution, events_of, follow
 from jimpact.numerics import divide, horner, root_in
@@ -103,7 +103,7 @@ def _at(solution: Solution, steps: Steps, p: Scalar, order: int) -> tuple[Scalar
     index = jnp.maximum(started.sum(0) - 1, 0)
     pick = lambda a: jnp.take_along_axis(a, index[None], 0)[0] if a.ndim > index.ndim else a[0]  # noqa: E731
     at, length = jax.tree.map(pick, steps.before), pick(steps.length)
-    series, V = series_at(lane, at, heading(lane, at), order)
+    series, V = series_at(lane, at, order)
     rising = [series.scale * (q + h) for q, h in zip(series.Q, series.H, strict=True)]
     rising[0] = at.books.impulse - p
     t = root_in(

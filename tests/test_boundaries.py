@@ -6,6 +6,8 @@ Values must be continuous unless a jump is documented, and derivatives finite ev
 import functools
 
 import cases
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -141,6 +143,30 @@ def compare(name, law, parameters, one_sided=0):
 def test_derivative_on_invariant_direction_is_that_of_the_flow(name, law):
     """The value is a straight line there, but the neighbours turn."""
     compare(name, law, ["mu", "vx", "vy", "vz", "Wxx", "Wyy", "Wxy", "Wxz", "Wyz"])
+
+
+@LAWS
+@pytest.mark.parametrize("across", ["vy", "Wxy", "Wyz"])
+def test_derivative_across_a_plane_of_motion_at_any_slip(across, law):
+    """A straight path may be taken in very long steps; a change across it must not be."""
+    rng, n = np.random.default_rng(5), 400
+    xx, yy, mu, e = (
+        10 ** rng.uniform(-0.5, 0.5, n),
+        10 ** rng.uniform(-0.5, 0.5, n),
+        rng.uniform(0, 1, n),
+        rng.random(n),
+    )
+    xz, slip = rng.uniform(-0.95, 0.95, n) * np.sqrt(xx), 10 ** rng.uniform(-3, 0.5, n)
+    stable = xz - mu * (xx - yy) > 0.01  # neighbours turn towards the path, not away from it
+    zero, one = np.zeros(n), np.ones(n)
+    x = np.stack([mu, e, slip, zero, -one, xx, yy, one, zero, xz, zero], -1)[stable]
+    where = jnp.zeros(x.shape[1]).at[cases.PARAMETERS.index(across)].set(1.0)
+    impulse = lambda x: cases.flat_impact(law)(x, x[:, 0], True).impulse  # noqa: E731
+    slope = jax.jit(lambda x: jax.jvp(impulse, (x,), (jnp.broadcast_to(where, x.shape),))[1])(x)[:, 1]
+    step = 1e-5 * x[:, 2:3] * where
+    found = jax.jit(impulse)
+    difference = ((found(x + step) - found(x - step)) / (2e-5 * x[:, 2:3]))[:, 1]
+    np.testing.assert_allclose(slope, difference, rtol=DERIVATIVE, atol=DERIVATIVE)
 
 
 @LAWS
