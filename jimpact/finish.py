@@ -54,7 +54,7 @@ def _finished(rule_and_trusted: tuple[StopRule, float], wanted: Names, go: Flag,
     return {name: a > 0 if name in FLAGS else a for name, a in found.items()}
 
 
-def _ray(_: Any, go: Flag, *operands: Array) -> tuple[Scalar, Scalar]:
+def _ray(rule_and_trusted: Any, go: Flag, *operands: Array) -> tuple[Scalar, Scalar]:
     """Along which slip leaves zero; nothing where it sticks."""
 
     def leaving(plane: Plane, static: Scalar) -> Any:

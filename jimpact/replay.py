@@ -31,7 +31,7 @@ FIXED = (*Plane._fields, *Lane._fields[1:])  # operands of a lane, by name
 Names = tuple[str, ...]
 Static = tuple[StopRule, Accuracy]
 Integrate = Callable[[Rates, Scalar], Integrals]
-Travel = Callable[..., Step]  # of place, unit, length, a step that is known, and `go`
+Move = Callable[..., Step]  # of place, unit, length, a step that is known, and `go`
 Smooth = tuple[Scalar, ...]  # what has a derivative, in the order of SMOOTH
 
 
@@ -86,7 +86,7 @@ def _as_step(parts: list[Scalar]) -> Step:
     return Step(*parts, *([jnp.zeros_like(parts[0])] * (len(Step._fields) - len(parts))))
 
 
-def _forward(order: int, ledger: bool) -> Travel:
+def _forward(order: int, ledger: bool) -> Move:
     """`_moved`, and its derivative in forward mode: each computed once."""
     whole = lambda rates, t: integrate(rates, t, order)  # noqa: E731
 
@@ -121,7 +121,7 @@ def _forward(order: int, ledger: bool) -> Travel:
     return travel
 
 
-def _reverse(order: int, ledger: bool) -> Travel:
+def _reverse(order: int, ledger: bool) -> Move:
     """The step `known` as `_moved` gave it, and its derivative in reverse mode, computed once."""
     whole = lambda rates, t: integrate(rates, t, order)  # noqa: E731
 
@@ -159,7 +159,7 @@ def _reverse(order: int, ledger: bool) -> Travel:
     return travel
 
 
-def _step(state: Slide, length: Scalar, code: Whole, known: Step, travel: Travel, go: Flag) -> Callable[..., Any]:
+def _step(state: Slide, length: Scalar, code: Whole, known: Step, travel: Move, go: Flag) -> Callable[..., Any]:
     """A step as a function of lane and of what has a derivative."""
 
     def function(lane: Lane, smooth: Smooth) -> tuple[Smooth, Slide]:

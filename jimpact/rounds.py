@@ -105,14 +105,14 @@ def _slots(size: int) -> int:
     return min(SLOTS, max(FEWEST, size // 8))
 
 
-def _mark(fixed: Array) -> Mark | None:
-    """What follows the numbers of a lane."""
-    return Mark(*(fixed[i] for i in range(LANE, len(fixed)))) if len(fixed) > LANE else None
+def _mark(fixed: Array) -> Mark:
+    """What follows the numbers of a lane, if there is more."""
+    return Mark(*(fixed[i] for i in range(LANE, len(fixed))))
 
 
 def _set_out(fixed: Array) -> Walk:
-    lane, mark = lane_at(fixed), _mark(fixed)
-    return Walk(set_out(lane), lane.v0 if mark is None else unmarked(lane, mark))
+    lane = lane_at(fixed)
+    return Walk(set_out(lane), unmarked(lane, _mark(fixed)) if len(fixed) > LANE else lane.v0)
 
 
 def _step(fixed: Array, walk: Walk, way: Way, go: Flag) -> tuple[Walk, Scalar]:
@@ -120,9 +120,8 @@ def _step(fixed: Array, walk: Walk, way: Way, go: Flag) -> tuple[Walk, Scalar]:
     after, length = step(fixed, walk.at, way, go)
 
     def cross(fixed: Array, walk: Walk, length: Scalar) -> Scalar:
-        mark, way_length = _mark(fixed), split_code(length)[0]
-        assert mark is not None
-        return crossed(lane_at(fixed), mark, state_of(walk.at), way_length, walk.line, way.accuracy.order)
+        lane, state = lane_at(fixed), state_of(walk.at)
+        return crossed(lane, _mark(fixed), state, split_code(length)[0], walk.line, way.accuracy.order)
 
     line = own_kernel(go, cross, fixed, walk, length) if len(fixed) > LANE else walk.line
     return Walk(after, line), length

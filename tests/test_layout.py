@@ -146,3 +146,10 @@ def test_no_file_names_a_place_on_one_machine() -> None:
 def test_modules_are_short() -> None:
     lengths = {module: len(path.read_text(encoding="utf-8").splitlines()) for module, path in FILES.items()}
     assert not {module: length for module, length in lengths.items() if length > LONGEST}
+
+
+def test_everything_public_is_listed() -> None:
+    """Also what is loaded when it is first asked for."""
+    import jimpact
+
+    assert set(jimpact.__all__) <= set(dir(jimpact))
