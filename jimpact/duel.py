@@ -32,6 +32,7 @@ from jimpact.flight import (
     search,
     turning,
 )
+from jimpact.numerics import divide
 from jimpact.oval import Facing, Oval, facing, way
 from jimpact.rotation import Motion, quaternion_product, rotation_matrix
 from jimpact.shapes import JERK, SECOND, Directions, Ellipsoid, Gaps, Hull, Turning, reach, support
@@ -90,7 +91,9 @@ class Duel(NamedTuple):
             now, touching, slow = closed(now, Noise(*(a[..., None, None] for a in parts)))
             nearest_pair = jnp.argmin(now.value, -2, keepdims=True)
             touching, slow = (jnp.take_along_axis(x, nearest_pair, -2)[..., 0, 0] for x in (touching, slow))
-            return Look(now, pace, self._outside(motion), Contact(touching, slow, where))
+            touching &= slow | (self._approach(motion, where) <= self._rate_noise(motion))
+            safe = jnp.maximum(self._outside(motion), self._moment(motion))
+            return Look(now, pace, safe, Contact(touching, slow, where))
 
         return search(see, self.fly, start, limit, going)
 
@@ -128,13 +131,29 @@ class Duel(NamedTuple):
 
     def _rate_noise(self, motion: Pair) -> Scalar:
         """Round-off of the rate of a gap."""
+        speed = self._speed(motion)
+        return NEAR * jnp.finfo(speed.dtype).eps * speed
+
+    def _speed(self, motion: Pair) -> Scalar:
+        """No gap changes faster, but for a factor near one."""
         largest = lambda a: jnp.max(jnp.abs(a), -1)  # noqa: E731
         a, b = (
             largest(m.velocity) + largest(m.angular_velocity) * reach(s.shape)
             for s, m in zip(self[:2], motion, strict=True)
         )
-        speed = a + b
-        return NEAR * jnp.finfo(speed.dtype).eps * speed
+        return a + b
+
+    def _approach(self, motion: Pair, where: Facing) -> Scalar:
+        """Rate of the gap at the contact itself: parallel edges close where they do not face each other, too."""
+        touch = self.touch(motion, where)
+        a, b = (x.velocity + jnp.cross(x.angular_velocity, touch.point - x.position) for x in touch.bodies)
+        return _dot(a - b, touch.normal)
+
+    def _moment(self, motion: Pair) -> Scalar:
+        """A time in which gaps change by their round-off: after it, of parallel edges or faces of which one end leaves,
+        the end that approaches is the nearest.
+        """
+        return divide(self._near(motion), self._speed(motion))
 
     def _outside(self, motion: Pair) -> Scalar:
         """How long the balls that hold the bodies do not touch: half of |x + v t|^2 - r^2 is a parabola."""

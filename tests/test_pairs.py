@@ -215,3 +215,29 @@ def test_an_egg_and_a_ball_meet_along_an_axis() -> None:
             solid(EGG), solid(Sphere(0.3)), a, b, 0.3, 0.8, gravity=still, impacts=1, duration=3.0, **LAW
         )
         np.testing.assert_allclose(run.bounces.time[0], 2 - 0.3 - EGG.semi_axes[axis], atol=1e-12)
+
+
+CAPSULE, RADIUS = np.array([[0.0, 0.0, -0.1], [0.0, 0.0, 0.1]]), 0.05
+PARALLEL = {
+    "side by side": ([0.5, 0.0, 0.0], [0.0, 0.0, 0.0]),
+    "shifted": ([0.5, 0.0, 0.05], [0.0, 0.0, 0.0]),
+    "spinning about its axis": ([0.5, 0.0, 0.0], [0.0, 0.0, 5.0]),
+}
+
+
+@pytest.mark.parametrize("core", ["capsule", "box"])
+@pytest.mark.parametrize("name", PARALLEL)
+def test_parallel_edges_and_faces_collide_end_by_end_and_part(name: str, core: str) -> None:
+    """Where one end leaves and the other one closes, the contact must be found there."""
+    shape = Hull(CAPSULE, RADIUS) if core == "capsule" else box(np.full(3, 0.1), 0.01)
+    body, still = Solid(1.0, np.diag([0.01, 0.01, 0.003]), shape), np.zeros(3)
+    place, spin = (np.array(x) for x in PARALLEL[name])
+    upright = np.array([1.0, 0.0, 0.0, 0.0])
+    a, b = Motion(still, upright, still, still), Motion(place, upright, np.array([-1.0, 0.0, 0.0]), spin)
+    run = simulate_pair(body, body, a, b, 0.3, 0.5, gravity=still, impacts=9, duration=1.0, **LAW)
+    assert Ending(int(run.ending)) == Ending.DURATION and run.impacts >= 1
+    count = int(run.impacts)
+    assert (np.linalg.norm(run.bounces.impulse[:count], axis=-1) > 1e-6).all(), "an impact without impulse"
+    np.testing.assert_allclose(run.end.a.velocity + run.end.b.velocity, b.velocity, atol=1e-12)
+    parts = [run.world.depth(motion_at(run, jnp.asarray(t)))[0] for t in np.linspace(0.0, 1.0, 21)]
+    assert min(map(float, parts)) > -1e-12
