@@ -20,7 +20,19 @@ from jimpact.numerics import own_kernel, split_code
 from jimpact.program import Program
 from jimpact.rays import Plane
 from jimpact.restitution import Books, StopRule
-from jimpact.steering import COMPRESSING, EVENTS, RESTING, STRAIGHT, Travel, Way, set_out, state_of, step, taken
+from jimpact.steering import (
+    COMPRESSING,
+    EVENTS,
+    RESTING,
+    STRAIGHT,
+    Travel,
+    Way,
+    bits_of,
+    set_out,
+    state_of,
+    step,
+    taken,
+)
 from jimpact.types import Array, Flag, Scalar, Whole
 
 __all__ = [
@@ -200,8 +212,7 @@ def _results(walk: Walk) -> dict[str, Array]:
 
 def results_of(state: Slide) -> dict[str, Array]:
     books = state.books
-    flags = books.compressing * COMPRESSING + state.resting * RESTING + state.straight * STRAIGHT
-    values = {**state._asdict(), **books._asdict(), "flags": flags.astype(jnp.int32)}
+    values = {**state._asdict(), **books._asdict(), "flags": bits_of(state)}
     return {name: values[name] for name in OUT if name in values}
 
 

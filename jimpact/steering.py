@@ -54,7 +54,19 @@ from jimpact.restitution import Books, StopRule, book
 from jimpact.series import Series, impulse_at, speed_series, work_series
 from jimpact.types import Array, Flag, Pair, Scalar, Whole
 
-__all__ = ["COMPRESSING", "EVENTS", "RESTING", "STRAIGHT", "Travel", "Way", "set_out", "state_of", "step", "taken"]
+__all__ = [
+    "COMPRESSING",
+    "EVENTS",
+    "RESTING",
+    "STRAIGHT",
+    "Travel",
+    "Way",
+    "bits_of",
+    "set_out",
+    "state_of",
+    "step",
+    "taken",
+]
 
 NEWTON_STEPS = 4  # from the constant-k prediction, they reach round-off on 99.9 % of the steps
 LANDED = 64  # x epsilon x size: a landing error within this is taken as landed
@@ -115,20 +127,25 @@ def set_out(lane: Lane) -> Travel:
 
 def _packed(state: Slide, tangential: Pair, normal: Pair, measured: Pair, counts: Whole) -> Travel:
     books = state.books
-    bits = books.compressing * COMPRESSING + state.resting * RESTING + state.straight * STRAIGHT
     return Travel(
         tangential,
         normal,
         measured,
         pair(books.compression_work, books.restitution_work),
         books.compression_impulse,
-        bits.astype(jnp.int32) | counts,
+        bits_of(state) | counts,
         state.friction_work,
         books.first_end,
         books.last_start,
         books.last_end,
         books.compressions,
     )
+
+
+def bits_of(state: Slide) -> Whole:
+    """What is so or not about a lane."""
+    bits = state.books.compressing * COMPRESSING + state.resting * RESTING + state.straight * STRAIGHT
+    return bits.astype(jnp.int32)
 
 
 def state_of(at: Travel) -> Slide:
