@@ -87,9 +87,9 @@ class Slide(NamedTuple):
 class Step(NamedTuple):
     """Impulse, normal work and friction work of a step."""
 
-    p: Scalar
     ix: Scalar
     iy: Scalar
+    p: Scalar
     work: Scalar
     friction_work: Scalar
 
@@ -181,19 +181,19 @@ def settle(state: Slide, step: Step) -> Slide:
     )
 
 
-def beyond(lane: Lane, after: Slide) -> Scalar:
-    """Normal impulse since v = 0, where a phase ends here."""
-    x, y, v = velocity(lane, after)
+def beyond(lane: Lane, ix: Scalar, iy: Scalar, p: Scalar) -> tuple[Scalar, Scalar]:
+    """Normal impulse since v = 0, where a phase ends at this impulse, and its work."""
+    x, y, v = velocity_at(lane, ix, iy, p)
     r = norm(x, y)
-    return overrun(after.books, v, normal_rate(lane.plane, divide(x, r), divide(y, r)))
+    extra = overrun(p, v, normal_rate(lane.plane, divide(x, r), divide(y, r)))
+    return extra, 0.5 * v * extra
 
 
-def turn_over(lane: Lane, after: Slide, code: Whole, extra: Scalar) -> Slide:
-    """Change phase, or come to rest, as the code says; `extra` as by `beyond`."""
+def turn_over(after: Slide, code: Whole, extra: Scalar, work: Scalar) -> Slide:
+    """Change phase, or come to rest, as the code says; `extra` and its work as by `beyond`."""
     changes: Flag = code & CHANGES > 0
-    extra = jnp.where(changes, extra, 0)
     return after._replace(
-        books=switch(after.books, changes, extra, 0.5 * velocity(lane, after)[2] * extra),
+        books=switch(after.books, changes, jnp.where(changes, extra, 0), jnp.where(changes, work, 0)),
         resting=after.resting | (code & RESTS > 0),
         straight=after.straight | (code & STRAIGHTENS > 0),
     )

@@ -10,6 +10,7 @@ from numbers import Real
 from typing import Any, NamedTuple, TypeVar
 
 import jax.numpy as jnp
+from jax import lax
 from jax.lax import stop_gradient
 from jaxtyping import Float
 
@@ -269,7 +270,7 @@ def _scaled(
     v: Vector3,
 ) -> dict[str, Array]:
     """The impact in its own units, made harmless where it is not valid or not approaching."""
-    entries, velocity = [W[:, i // 3, i % 3] for i in range(9)], [v[:, i] for i in range(3)]
+    entries, velocity = _columns(W.reshape(-1, 9)), _columns(v)
     valid = own_kernel(go, _valid, entries, velocity, mu, e, static, e_t, mixing)
     approaching = valid & (velocity[2] < 0)
     # Harmless stand-ins, so that no bad lane can make a nan, not even in a derivative.
@@ -289,6 +290,11 @@ def _scaled(
     slip = {"x": vanished(x, still), "y": vanished(y, still), "v": z, "e": vanished(e, e < tiny)}
     units = {"valid": valid, "approaching": approaching, "velocity_unit": speed, "impulse_unit": speed / inverse_mass}
     return {**plane, "mu": mu, **slip, "static": static, "e_t": e_t, "mixing": mixing, **units}
+
+
+def _columns(rows: Float[Array, "n k"]) -> list[Scalar]:
+    """Whose derivative in reverse mode is one array of rows, not a sum of them."""
+    return [a.reshape(-1) for a in lax.split(rows, (1,) * rows.shape[1], axis=1)]
 
 
 def _valid(

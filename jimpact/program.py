@@ -33,7 +33,7 @@ CHUNK = 11 * BLOCK  # lanes: enough to fill a device, few enough for what is bet
 Names = tuple[str, ...]
 Indices = tuple[int, ...]
 Function = Callable[..., dict[str, Array]]
-Optional = Mapping[int, Names]
+Optional = Mapping[int, Names] | Callable[[Any, int], Mapping[int, Names]]
 Kind = Callable[[Any, str, Sequence[Any]], tuple[tuple[int, ...], Any]]
 
 
@@ -47,13 +47,15 @@ class Program:
 
     All operands and results begin with the axes of the first operand, the batch; the function sees them as one axis.
     `kind` tells the other axes of a result, and its dtype. `optional` tells for the index of an operand which results
-    need it; if none of them is wanted, the function gets None instead. Static is hashable.
+    need it, or is a function of static and of the number of operands that tells so; if none of them is wanted, the
+    function gets None instead. Static is hashable.
     """
 
     def __init__(
         self, name: str, function: Function, results: Names, kind: Kind = floats, optional: Optional | None = None
     ) -> None:
-        self.function, self.results, self.kind, self.optional = function, results, kind, optional or {}
+        self.function, self.results, self.kind = function, results, kind
+        self.optional = optional if callable(optional) else lambda *_: optional or {}
         self.primitive = Primitive(f"jimpact_{name}")
         self.primitive.multiple_results = True
         self.run = jax.jit(self._run, static_argnames=("static", "wanted", "without"))
@@ -156,7 +158,8 @@ class Program:
         wanted = tuple(name for name, use in zip(equation.params["wanted"], used, strict=True) if use)
         without = equation.params["without"]
         index = [i for i in range(count + len(without)) if i not in without]  # of each operand that is there
-        kept = [i not in self.optional or any(name in wanted for name in self.optional[i]) for i in index]
+        optional = self.optional(equation.params["static"], count + len(without))
+        kept = [i not in optional or any(name in wanted for name in optional[i]) for i in index]
         smaller = equation.replace(
             invars=[v for v, keep in zip(equation.invars, kept, strict=True) if keep],
             outvars=[v for v, use in zip(equation.outvars, used, strict=True) if use],
@@ -174,7 +177,7 @@ def elementwise(
     function: Function,
     results: Names,
     kind: Kind = floats,
-    optional: Optional | None = None,
+    optional: Mapping[int, Names] | None = None,
     smooth: Function | None = None,
     known: Callable[..., Any] | None = None,
 ) -> Program:
@@ -222,8 +225,12 @@ def elementwise(
         operand = operands[int(name)]
         return operand.shape[operands[0].ndim :], operand.dtype
 
+    def also_changes(static: Any, count: int) -> dict[int, Names]:
+        which, needed = static[1], dict(optional or {})
+        return needed | {count - len(which) + j: needed[i] for j, i in enumerate(which) if i in needed}
+
     forward = Program(
-        f"{name}_tangent", _by_blocks(changes), results, lambda static, *rest: kind(static[0], *rest), optional
+        f"{name}_tangent", _by_blocks(changes), results, lambda static, *rest: kind(static[0], *rest), also_changes
     )
     reverse = Program(f"{name}_cotangent", _by_blocks(pulled), (), like)
 

@@ -16,7 +16,7 @@ from jax import lax
 
 from jimpact.hodograph import Accuracy, Lane, Slide, Step, beyond, clock_unit, lane_at, moving, settle, start, turn_over
 from jimpact.mark import Mark
-from jimpact.numerics import own_kernels, split_code
+from jimpact.numerics import divide, lone_kernels, norm, own_kernels, split_code
 from jimpact.program import Program
 from jimpact.rays import Plane, moved
 from jimpact.restitution import StopRule
@@ -31,7 +31,6 @@ FIXED = (*Plane._fields, *Lane._fields[1:])  # operands of a lane, by name
 Names = tuple[str, ...]
 Static = tuple[StopRule, Accuracy]
 Integrate = Callable[[Rates, Scalar], Integrals]
-Move = Callable[..., Step]  # of place, unit, length, a step that is known, and `go`
 Smooth = tuple[Scalar, ...]  # what has a derivative, in the order of SMOOTH
 
 
@@ -52,6 +51,13 @@ def _with(state: Slide, smooth: Smooth) -> Slide:
     return state._replace(**{name: values[name] for name in SMOOTH[:3]}, books=books)
 
 
+class Motion(NamedTuple):
+    """How a step goes, and how its derivative is computed."""
+
+    travel: Callable[..., Step]  # of place, unit, length, a step that is known, and `go`
+    landing: Callable[..., Sequence[Scalar]]  # `beyond`, of its arguments and `go`
+
+
 class Place(NamedTuple):
     """Where a step begins: velocity, and the plane's constants."""
 
@@ -68,8 +74,9 @@ def _moved(place: Place, unit: Scalar, length: Scalar, integrals: Integrate, led
     ledger, is what is left of the change of kinetic energy.
     """
     x, y, v, plane = place
-    r = jnp.sqrt(x * x + y * y)
-    sx, sy = x / r, y / r
+    r = norm(x, y)
+    inverse = divide(jnp.ones_like(r), r)
+    sx, sy = x * inverse, y * inverse
     turned, scale = turned_to(plane, sx, sy), r * unit
     done = integrals(rates_of(turned, unit), length)
     p, push = (done.q + done.h) * scale, -turned.mu * scale
@@ -77,52 +84,49 @@ def _moved(place: Place, unit: Scalar, length: Scalar, integrals: Integrate, led
     ix, iy = along * sx - across * sy, along * sy + across * sx
     work = v * p + 0.5 * turned.w * p * p + push * r * done.work
     if not ledger:
-        return [p, ix, iy, work]
+        return [ix, iy, p, work]
     x1, y1, v1 = moved(plane, x, y, v, ix, iy, p)
-    return [p, ix, iy, work, 0.5 * (ix * (x + x1) + iy * (y + y1) + p * (v + v1)) - work]
+    return [ix, iy, p, work, 0.5 * (ix * (x + x1) + iy * (y + y1) + p * (v + v1)) - work]
 
 
 def _as_step(parts: list[Scalar]) -> Step:
     return Step(*parts, *([jnp.zeros_like(parts[0])] * (len(Step._fields) - len(parts))))
 
 
-def _forward(order: int, ledger: bool) -> Move:
-    """`_moved`, and its derivative in forward mode: each computed once."""
-    whole = lambda rates, t: integrate(rates, t, order)  # noqa: E731
+def _kernels(function: Callable[..., list[Scalar]]) -> Callable[..., list[Scalar]]:
+    """function(moving, fixed) and its derivative by what moves, in forward mode, as kernels: each computed once."""
 
     @jax.custom_jvp
-    def integrals(rates: Rates, t: Scalar, go: Flag) -> Integrals:
-        return Integrals(*own_kernels(go, lambda *a: list(whole(*a)), rates, t))
+    def value(moving: Any, fixed: Any, go: Flag) -> list[Scalar]:
+        return lone_kernels(go, function, moving, fixed)
 
-    @integrals.defjvp
-    def change(primals: Any, tangents: Any) -> Any:
-        rates, t, go = primals
-        inner = lambda rates, t, moved: list(jax.jvp(lambda r: whole(r, t), (rates,), (moved,))[1])  # noqa: E731
-        return integrals(*primals), Integrals(*own_kernels(go, inner, rates, t, tangents[0]))
+    @value.defjvp
+    def change(given: Any, tangents: Any) -> tuple[list[Scalar], list[Scalar]]:
+        moving, fixed, go = given
 
-    def plain(place: Place, unit: Scalar, length: Scalar, go: Flag) -> list[Scalar]:
-        return _moved(place, unit, length, lambda rates, t: integrals(rates, t, go), ledger)
+        def inner(moving: Any, fixed: Any, change: Any) -> list[Scalar]:
+            return jax.jvp(lambda moving: function(moving, fixed), (moving,), (change,))[1]
 
-    @jax.custom_jvp
-    def travel(place: Place, unit: Scalar, length: Scalar, known: Step, go: Flag) -> Step:
-        return _as_step(own_kernels(go, plain, place, unit, length, go))
+        return value(*given), lone_kernels(go, inner, moving, fixed, tangents[0])
 
-    @travel.defjvp
-    def travel_change(primals: Any, tangents: Any) -> Any:
-        place, unit, length, _, go = primals
-
-        def inner(place: Place, unit: Scalar, length: Scalar, go: Flag, moved: Place) -> list[Scalar]:
-            value, change = jax.jvp(lambda place: plain(place, unit, length, go), (place,), (moved,))
-            return [*value, *change]
-
-        both = own_kernels(go, inner, place, unit, length, go, tangents[0])
-        return _as_step(both[: len(both) // 2]), _as_step(both[len(both) // 2 :])
-
-    return travel
+    return value
 
 
-def _reverse(order: int, ledger: bool) -> Move:
-    """The step `known` as `_moved` gave it, and its derivative in reverse mode, computed once."""
+def _forward(order: int, ledger: bool) -> Motion:
+    """In forward mode."""
+
+    def plain(place: Place, fixed: tuple[Scalar, Scalar]) -> list[Scalar]:
+        return _moved(place, *fixed, lambda rates, t: integrate(rates, t, order), ledger)
+
+    move, land = _kernels(plain), _kernels(lambda at, _: list(beyond(*at)))
+    return Motion(
+        lambda place, unit, length, known, go: _as_step(move(place, (unit, length), go)),
+        lambda *at, go: land(at, (), go),
+    )
+
+
+def _reverse(order: int, ledger: bool) -> Motion:
+    """In reverse mode: the step `known` as `_moved` gave it."""
     whole = lambda rates, t: integrate(rates, t, order)  # noqa: E731
 
     @jax.custom_vjp
@@ -156,30 +160,30 @@ def _reverse(order: int, ledger: bool) -> Move:
         return known, (place, unit, length, go)
 
     travel.defvjp(remember, travel_pull)
-    return travel
+    return Motion(travel, lambda *at, go: beyond(*at))
 
 
-def _step(state: Slide, length: Scalar, code: Whole, known: Step, travel: Move, go: Flag) -> Callable[..., Any]:
+def _step(state: Slide, length: Scalar, code: Whole, known: Step, motion: Motion, go: Flag) -> Callable[..., Any]:
     """A step as a function of lane and of what has a derivative."""
 
     def function(lane: Lane, smooth: Smooth) -> tuple[Smooth, Slide]:
         before = _with(state, smooth)
         x, y, v = moving(lane, before)
-        done = travel(Place(x, y, v, lane.plane), clock_unit(lane, before, x, y), length, known, go)
+        done = motion.travel(Place(x, y, v, lane.plane), clock_unit(lane, before, x, y), length, known, go)
         after = settle(before, done)
-        after = turn_over(lane, after, code, beyond(lane, after))
+        after = turn_over(after, code, *motion.landing(lane, after.ix, after.iy, after.books.impulse, go=go))
         return _smooth(after), after
 
     return function
 
 
 def _tangent_block(static: Static, lane: Lane, log: Any, most: Whole, changes: Lane, ledger: bool) -> Smooth:
-    travel = _forward(static[1].order, ledger)
+    motion = _forward(static[1].order, ledger)
 
     def body(carry: tuple[Whole, Slide, Smooth]) -> tuple[Whole, Slide, Smooth]:
         index, state, tangent = carry
         length, code = log(index)
-        one = _step(state, length, code, _between(state, state), travel, index >= 0)
+        one = _step(state, length, code, _between(state, state), motion, index >= 0)
         _, tangent, state = jax.jvp(one, (lane, _smooth(state)), (changes, tangent), has_aux=True)
         return index + 1, state, tangent
 
@@ -223,7 +227,7 @@ def _between(before: Slide, after: Slide) -> Step:
     """The impulse of a step. Works enter linearly: their derivative does not depend on them."""
     zero = jnp.zeros_like(before.ix)
     p = after.books.impulse - before.books.impulse
-    return Step(p, after.ix - before.ix, after.iy - before.iy, zero, zero)
+    return Step(after.ix - before.ix, after.iy - before.iy, p, zero, zero)
 
 
 def _blocks(block: Callable[..., list[Array]], operands: Sequence[Array], results: int) -> list[Array]:

@@ -108,9 +108,9 @@ def start_of_compression(books: Books, now: Flag) -> Books:
     )
 
 
-def overrun(books: Books, v: Scalar, k: Scalar) -> Scalar:
-    """Normal impulse v/k between the exact zero of v and here, where v = 0 up to a landing error."""
-    near = jnp.abs(v) <= LARGEST_EXTRA * jnp.abs(k) * books.impulse  # else v is noise about a flat place
+def overrun(p: Scalar, v: Scalar, k: Scalar) -> Scalar:
+    """Normal impulse v/k between the exact zero of v and here, at p, where v = 0 up to a landing error."""
+    near = jnp.abs(v) <= LARGEST_EXTRA * jnp.abs(k) * p  # else v is noise about a flat place
     return jnp.where(near, divide(v, k), 0)
 
 

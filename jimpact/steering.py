@@ -207,7 +207,7 @@ def step(fixed: Array, at: Travel, way: Way, go: Flag) -> tuple[Travel, Scalar]:
         lane, after = lane_at(fixed), _settled(at, measured, normal, tangential, at.friction_work)
         waits = unpair(measured)[0] < 0
         code = _arrive(lane, after, unpair(normal)[1], waits, way.rule, way.accuracy)
-        return pair(beyond(lane, after), code.astype(lane.v0.dtype))
+        return pair(beyond(lane, after.ix, after.iy, after.books.impulse)[0], code.astype(lane.v0.dtype))
 
     measured = own_kernel(go, measure, fixed, at)
     to = own_kernel(go, normal, fixed, at, measured)
@@ -216,7 +216,8 @@ def step(fixed: Array, at: Travel, way: Way, go: Flag) -> tuple[Travel, Scalar]:
     extra, code = unpair(own_kernel(go, arrive, fixed, at, measured, to, across))
     code = code.astype(jnp.int32)
 
-    after = turn_over(lane_at(fixed), _settled(at, measured, to, across, work), code, extra)
+    settled = _settled(at, measured, to, across, work)
+    after = turn_over(settled, code, extra, 0.5 * velocity(lane_at(fixed), settled)[2] * extra)
     length = unpair(measured)[0]
     waited = jnp.where(length < 0, _course(at).waited + 1, 0)
     steps = taken(at) + jnp.where(at.flags & RESTING > 0, 0, 1)
