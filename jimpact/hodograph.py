@@ -181,11 +181,10 @@ def settle(state: Slide, step: Step) -> Slide:
     )
 
 
-def beyond(lane: Lane, ix: Scalar, iy: Scalar, p: Scalar) -> tuple[Scalar, Scalar]:
-    """Normal impulse since v = 0, where a phase ends at this impulse, and its work."""
-    x, y, v = velocity_at(lane, ix, iy, p)
+def beyond(plane: Plane, x: Scalar, y: Scalar, v: Scalar, p: Scalar) -> tuple[Scalar, Scalar]:
+    """Normal impulse since v = 0, where a phase ends at this velocity and impulse, and its work."""
     r = norm(x, y)
-    extra = overrun(p, v, normal_rate(lane.plane, divide(x, r), divide(y, r)))
+    extra = overrun(p, v, normal_rate(plane, divide(x, r), divide(y, r)))
     return extra, 0.5 * v * extra
 
 

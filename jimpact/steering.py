@@ -207,7 +207,8 @@ def step(fixed: Array, at: Travel, way: Way, go: Flag) -> tuple[Travel, Scalar]:
         lane, after = lane_at(fixed), _settled(at, measured, normal, tangential, at.friction_work)
         waits = unpair(measured)[0] < 0
         code = _arrive(lane, after, unpair(normal)[1], waits, way.rule, way.accuracy)
-        return pair(beyond(lane, after.ix, after.iy, after.books.impulse)[0], code.astype(lane.v0.dtype))
+        extra, _ = beyond(lane.plane, *velocity(lane, after), after.books.impulse)
+        return pair(extra, code.astype(lane.v0.dtype))
 
     measured = own_kernel(go, measure, fixed, at)
     to = own_kernel(go, normal, fixed, at, measured)
