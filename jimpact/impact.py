@@ -40,9 +40,9 @@ ACCURACIES = {
         "high": Accuracy(12, 128, 1e-12),
     },
     "float32": {
-        "low": Accuracy(10, 64, 1e-4),
-        "standard": Accuracy(10, 64, 1e-6),
-        "high": Accuracy(10, 64, 1e-7),
+        "low": Accuracy(12, 64, 1e-4),
+        "standard": Accuracy(12, 64, 3e-6),
+        "high": Accuracy(12, 64, 1e-7),
     },
 }
 EVENTS = ("compression_end", "recompression_start", "recompression_end", "slip_end", "line_start", "mode")

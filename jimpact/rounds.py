@@ -16,7 +16,7 @@ from jax import lax
 
 from jimpact.hodograph import Accuracy, Lane, Slide, lane_at
 from jimpact.mark import Mark, crossed, unmarked
-from jimpact.numerics import own_kernel, split_code
+from jimpact.numerics import norm, own_kernel, split_code
 from jimpact.program import Program
 from jimpact.rays import Plane
 from jimpact.restitution import Books, StopRule
@@ -158,7 +158,10 @@ def _together(fixed: Array, way: Way, log: Array | None, wanted: Names) -> Any:
 
 def _queue(fixed: Array, way: Way, log: Array | None, wanted: Names) -> Any:
     """So many lanes at a time as there are slots; `which` lane each of them has, `size` for none."""
-    size, dtype = fixed.shape[1], fixed.dtype
+    size, dtype, order = fixed.shape[1], fixed.dtype, _order(fixed)
+
+    def lane_in(place: Whole) -> Whole:
+        return jnp.where(place < size, order.at[place].get(mode="clip"), size)
 
     def take(which: Whole) -> Array:
         which = jnp.minimum(which, size - 1)
@@ -188,7 +191,7 @@ def _queue(fixed: Array, way: Way, log: Array | None, wanted: Names) -> Any:
         done = (walk.at.flags & RESTING > 0) | (taken(walk.at) >= way.accuracy.most)
         rows = put(rows, jnp.where(done, which, size), walk)
         place = jnp.cumsum(done, dtype=jnp.int32)
-        which = jnp.where(done, jnp.minimum(next_ + place - 1, size), which)
+        which = jnp.where(done, lane_in(next_ + place - 1), which)
         next_ = jnp.minimum(next_ + place[-1], size)
         lanes = take(which)
         walk = jax.tree.map(lambda a, b: jnp.where(done, a, b), _set_out(lanes), walk)
@@ -196,13 +199,27 @@ def _queue(fixed: Array, way: Way, log: Array | None, wanted: Names) -> Any:
         return which, next_, lanes, walk._replace(at=walk.at._replace(flags=flags)), rows, log
 
     slots = _slots(size)
-    which = jnp.arange(slots, dtype=jnp.int32)
+    which = order[:slots]
     lanes = take(which)
     rows = jnp.zeros((size, len(wanted)), dtype)
     carry = (which, jnp.int32(slots), lanes, _set_out(lanes), rows, log)
     carry = lax.while_loop(lambda carry: jnp.any(carry[0] < size), steps, carry)
     values = {name: carry[-2][:, i] for i, name in enumerate(wanted)}
     return values | {name: values[name].astype(jnp.int32) for name in WHOLE if name in wanted}, carry[-1]
+
+
+def _order(fixed: Array) -> Whole:
+    """Lanes in the order in which they take a slot: last those whose slip does not stop, for they need few steps. So
+    hardly a slot is empty while the last lanes are on their way.
+    """
+    lane = lane_at(fixed)
+    plane, index = lane.plane, jnp.arange(fixed.shape[1], dtype=jnp.int32)
+    slowest = plane.w - plane.mu * norm(plane.dx, plane.dy)  # rise of v with the impulse
+    most = (1 + lane.e) * -lane.v0  # rise of v
+    short = lane.rate * most < slowest * norm(lane.x0, lane.y0)
+    behind = jnp.cumsum(short, dtype=jnp.int32)
+    place = jnp.where(short, behind + (index.size - 1 - behind[-1]), index - behind)
+    return index.at[place].set(index, unique_indices=True, mode="promise_in_bounds")
 
 
 def _results(walk: Walk) -> dict[str, Array]:

@@ -24,7 +24,6 @@ from jimpact.hodograph import (
     Accuracy,
     Lane,
     Slide,
-    beyond,
     friction_work_at,
     lane_at,
     noise,
@@ -49,8 +48,8 @@ from jimpact.numerics import (
     unpair,
     with_code,
 )
-from jimpact.rays import line_errors, normal_rate, rates
-from jimpact.restitution import Books, StopRule, book
+from jimpact.rays import Plane, line_errors, normal_rate, rates
+from jimpact.restitution import Books, StopRule, book, overrun
 from jimpact.series import Series, impulse_at, speed_series, work_series
 from jimpact.types import Array, Flag, Pair, Scalar, Whole
 
@@ -206,8 +205,7 @@ def step(fixed: Array, at: Travel, way: Way, go: Flag) -> tuple[Travel, Scalar]:
     def arrive(fixed: Array, at: Travel, measured: Pair, normal: Pair, tangential: Pair) -> Pair:
         lane, after = lane_at(fixed), _settled(at, measured, normal, tangential, at.friction_work)
         waits = unpair(measured)[0] < 0
-        code = _arrive(lane, after, unpair(normal)[1], waits, way.rule, way.accuracy)
-        extra, _ = beyond(lane.plane, *velocity(lane, after), after.books.impulse)
+        extra, code = _arrive(lane, after, unpair(normal)[1], waits, way.rule, way.accuracy)
         return pair(extra, code.astype(lane.v0.dtype))
 
     measured = own_kernel(go, measure, fixed, at)
@@ -250,25 +248,26 @@ def _measure(lane: Lane, state: Slide, course: Course, rule: StopRule, accuracy:
 
     k = normal_rate(plane, jnp.ones_like(V[0]), jnp.zeros_like(V[0]))
     turning = jnp.sign(series.Y[1])
-    tx, ty = _next_flat(series, turning, k < 0)
-    close = jnp.abs(ty) * series.slip <= FLAT * jnp.finfo(dtype).eps * terms(lane, state)
-    tx, ty = _next_flat(series, turning, (k < 0) ^ close)
+    coupling = norm(plane.dx, plane.dy)
+    tx, ty = _next_flat(plane, coupling, turning, k < 0)
+    close = jnp.abs(ty) * series.slip <= FLAT * jnp.finfo(dtype).eps * terms(lane, state) * coupling
+    tx, ty = _next_flat(plane, coupling, turning, (k < 0) ^ close)
     tx, ty = turning * tx, turning * ty
     G = [tx * b - ty * a for a, b in zip(series.X, series.Y, strict=True)] + [jnp.zeros_like(k)]  # rises to 0: k = 0
-    flat = (course.waited < 1) & (ty > 0) & (horner(G, reach) > 0) & (plane.mu * norm(plane.dx, plane.dy) > plane.w)
+    flat = (course.waited < 1) & (ty > 0) & (horner(G, reach) > 0) & (plane.mu * coupling > plane.w)
     fall = (course.waited < 2) & ~books.compressing & (horner(V, reach) < 0) & ~flat
 
     bounding = flat | fall
     E = [jnp.where(books.compressing, v, s) for v, s in zip(V, S, strict=True)]  # rises to 0: end of phase
     F = [jnp.where(flat, g, jnp.where(fall, -v, e)) for g, v, e in zip(G, V, E, strict=True)]
-    scale = jnp.where(flat, 1, jnp.where(books.compressing | fall, 1 + jnp.abs(V[0]), target))
+    scale = jnp.where(flat, coupling, jnp.where(books.compressing | fall, 1 + jnp.abs(V[0]), target))
     x = jnp.where(
         books.compressing,
         jnp.where(k > 0, divide(-V[0], k), jnp.inf),
         rule.distance(-S[0], V[0], k, books, lane.e),
     )
-    ratio = x / series.scale
-    guess = jnp.where(bounding, 0.5 * reach, ratio / jnp.maximum(1 + 0.5 * R[1] * ratio, 0.1))
+    scaled = jnp.maximum(series.scale + 0.5 * R[1] * x, 0.1 * series.scale)
+    guess = jnp.where(bounding, 0.5 * reach, x / scaled)
     root = root_in(F, reach, guess, CONVERGED * jnp.finfo(dtype).eps * scale, NEWTON_STEPS)
     root = jnp.where(flat, root * (1 + jnp.finfo(dtype).eps ** 0.5), root)  # the next step starts just past it
     ends = horner(E, jnp.where(bounding, root, reach)) >= 0
@@ -303,22 +302,24 @@ def _trusted(
     return exp2(jnp.clip(jnp.minimum(flow, energy * (1 / order)), -LONGEST, LONGEST))
 
 
-def _next_flat(series: Series, turning: Scalar, falling: Flag) -> tuple[Scalar, Scalar]:
-    """The next direction, in the sense of turning, in which mu d.s = w (where there is one); in the axes of slip."""
-    plane = series.plane
-    length = norm(plane.dx, plane.dy)
-    ex, ey = divide(plane.dx, length), divide(plane.dy, length)
-    cosine = divide(plane.w, plane.mu * length)
+def _next_flat(plane: Plane, coupling: Scalar, turning: Scalar, falling: Flag) -> tuple[Scalar, Scalar]:
+    """The next direction, in the sense of turning, in which mu d.s = w (where there is one), times |d|; in the axes of
+    the plane.
+    """
+    cosine = divide(plane.w, plane.mu * coupling)
     sine = sqrt(1 - cosine * cosine) * turning * jnp.where(falling, 1, -1)
-    return cosine * ex - sine * ey, cosine * ey + sine * ex
+    return cosine * plane.dx - sine * plane.dy, cosine * plane.dy + sine * plane.dx
 
 
-def _arrive(lane: Lane, after: Slide, memory: Scalar, waits: Flag, rule: StopRule, accuracy: Accuracy) -> Whole:
-    """What happens where a lane arrived, as one number."""
+def _arrive(
+    lane: Lane, after: Slide, memory: Scalar, waits: Flag, rule: StopRule, accuracy: Accuracy
+) -> tuple[Scalar, Whole]:
+    """Normal impulse since v = 0, if a phase ends where a lane arrived, and what happens there, as one number."""
     plane, books, eps = lane.plane, after.books, jnp.finfo(lane.v0.dtype).eps
     x, y, v = velocity(lane, after)
     r = jnp.where(after.resting, 1, norm(x, y))
-    sx, sy = divide(x, r), divide(y, r)
+    inverse = divide(jnp.ones_like(r), r)
+    sx, sy = x * inverse, y * inverse
     k = normal_rate(plane, sx, sy)
     live = ~after.resting & ~waits
 
@@ -343,4 +344,5 @@ def _arrive(lane: Lane, after: Slide, memory: Scalar, waits: Flag, rule: StopRul
 
     changes = live & ((compressed & ~last) | falls)
     rests = live & (stop | last | straight | faint)
-    return jnp.where(changes, CHANGES, 0) | jnp.where(rests, RESTS, 0) | jnp.where(straight, STRAIGHTENS, 0)
+    code = jnp.where(changes, CHANGES, 0) | jnp.where(rests, RESTS, 0) | jnp.where(straight, STRAIGHTENS, 0)
+    return overrun(books.impulse, v, k), code
