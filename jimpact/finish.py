@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jimpact.closure import Choices, End, close, plausible
 from jimpact.hodograph import Lane, Slide, lane_at, velocity_at
 from jimpact.numerics import lone_kernels, own_kernel, pair, unpair
-from jimpact.program import elementwise
+from jimpact.parts import elementwise
 from jimpact.rays import Plane, leaving_ray, polished
 from jimpact.restitution import Books, StopRule
 from jimpact.rounds import LANE, OUT, operands_of, results_of, state_from

@@ -21,7 +21,7 @@ from jimpact.laws import LAWS
 from jimpact.laws.hodograph_law import TRUSTED
 from jimpact.laws.record import Answer, Given, Law, Options
 from jimpact.numerics import divide, own_kernel
-from jimpact.program import composite, elementwise
+from jimpact.parts import composite, elementwise
 from jimpact.rays import Plane
 from jimpact.restitution import RULES
 from jimpact.state import Impact, ImpactInfo, Outcome

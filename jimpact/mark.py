@@ -15,7 +15,7 @@ from jax.lax import stop_gradient
 
 from jimpact.hodograph import Lane, Slide, series_at, velocity
 from jimpact.numerics import divide, horner, norm, root_in
-from jimpact.program import elementwise
+from jimpact.parts import elementwise
 from jimpact.rays import Plane, destination, rates, slopes, turn_ahead
 from jimpact.series import impulse_at
 from jimpact.types import Flag, Scalar

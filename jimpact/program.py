@@ -11,24 +11,21 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 from jax.experimental.custom_partitioning import custom_partitioning
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir, partial_eval
 from jax.sharding import NamedSharding, PartitionSpec
 
-from jimpact.numerics import lone_kernels
-from jimpact.types import Array, Flag
+from jimpact.types import Array
 
 try:  # of JAX's own: operations whose lowering must know the devices
     from jax._src.dispatch import prim_requires_devices_during_lowering as needs_devices
 except ImportError:
     needs_devices = set()
 
-__all__ = ["Program", "composite", "elementwise"]
+__all__ = ["BLOCK", "Function", "Indices", "Kind", "Names", "Program", "absent", "floats"]
 
 BLOCK = 8192  # lanes: enough for all cores, few enough for their caches
-CHUNK = 11 * BLOCK  # lanes: enough to fill a device, few enough for what is between programs to be no matter
 
 Names = tuple[str, ...]
 Indices = tuple[int, ...]
@@ -80,7 +77,7 @@ class Program:
         def jvp(
             operands: Sequence[Array], tangents: Sequence[Any], *, static: Any, wanted: Names, without: Indices
         ) -> Any:
-            tangents = _filled([None if _absent(t) else t for t in tangents], without)
+            tangents = _filled([None if absent(t) else t for t in tangents], without)
             values, changes = rule(static, wanted, _filled(operands, without), tangents)
             out = [values[name] for name in wanted]
             return out, [changes[name] if name in changes else _zero(values[name]) for name in wanted]
@@ -92,7 +89,7 @@ class Program:
 
         def transpose(cotangents: Sequence[Any], *operands: Any, static: Any, wanted: Names, without: Indices) -> Any:
             given = _filled([None if ad.is_undefined_primal(a) else a for a in operands], without)
-            there = {name: c for name, c in zip(wanted, cotangents, strict=True) if not _absent(c)}
+            there = {name: c for name, c in zip(wanted, cotangents, strict=True) if not absent(c)}
             return [bar for i, bar in enumerate(rule(static, there, *given)) if i not in without]
 
         ad.primitive_transposes[self.primitive] = transpose
@@ -101,8 +98,13 @@ class Program:
         """The function on one axis of lanes."""
         shape = operands[0].shape
         flat = [a.reshape(-1, *a.shape[len(shape) :]) for a in operands]
+        size = flat[0].shape[0]
+        odd = isinstance(size, int) and size % 2 == 1 and 1 < size <= BLOCK
+        if odd:  # XLA takes 2 to 4 times as long to share it between two cores
+            flat = [jnp.concatenate([a, a[-1:]]) for a in flat]
         results = self.function(static, wanted, *_filled(flat, without))
-        return [results[name].reshape(*shape, *results[name].shape[1:]) for name in wanted]
+        chosen = [results[name][:size] if odd else results[name] for name in wanted]
+        return [a.reshape(*shape, *a.shape[1:]) for a in chosen]
 
     def _shapes(self, *operands: Any, static: Hashable, wanted: Names, without: Indices) -> list[Any]:
         kinds = (self.kind(static, name, _filled(operands, without)) for name in wanted)
@@ -172,191 +174,13 @@ class Program:
         return kept, smaller
 
 
-def elementwise(
-    name: str,
-    function: Function,
-    results: Names,
-    kind: Kind = floats,
-    optional: Mapping[int, Names] | None = None,
-    smooth: Function | None = None,
-    known: Callable[..., Any] | None = None,
-) -> Program:
-    """A program of function(static, wanted, go, *operands), which treats every lane alike and can be differentiated.
-
-    It goes through a large batch in blocks, so that what is between operands and results stays in the cache. `go` is
-    as `own_kernel` wants it. Its derivatives are programs of the same kind: those of `smooth`, a formula for the same
-    floating results, or else of the function without kernels of its own, for they have too many results. `smooth` gets,
-    in place of `go`, what is `known` to have no derivative: known(static, go, *operands).
-    """
-    value = Program(name, _by_blocks(function), results, kind, optional)
-    plain, beforehand = smooth or function, known or (lambda *_: None)
-
-    def moving(static: Any, wanted: Names, fixed: Any, operands: Sequence[Array], which: Indices) -> Callable[..., Any]:
-        def of(*operands: Array) -> tuple[Array, ...]:
-            values = plain(static, wanted, fixed, *operands)
-            return tuple(values[name] for name in wanted)
-
-        return _of_some(of, operands, which)
-
-    def changes(static: Any, wanted: Names, go: Flag, *operands: Array) -> dict[str, Array]:
-        inner, which = static
-        given, tangents = operands[: -len(which)], operands[-len(which) :]
-        there = {i: t for i, t in zip(which, tangents, strict=True) if given[i] is not None}
-
-        def of(fixed: Any, given: Sequence[Array], there: dict[int, Array]) -> list[Array]:
-            f = moving(inner, wanted, fixed, given, tuple(there))
-            return list(jax.jvp(f, tuple(given[i] for i in there), tuple(there.values()))[1])
-
-        fixed = beforehand(inner, go, *given)
-        return dict(zip(wanted, lone_kernels(go if smooth else None, of, fixed, given, there), strict=True))
-
-    def pulled(static: Any, wanted: Names, go: Flag, *operands: Array) -> dict[str, Array]:
-        inner, which, names = static
-        given, cotangents = operands[: -len(names)], operands[-len(names) :]
-
-        def of(fixed: Any, given: Sequence[Array], cotangents: Sequence[Array]) -> list[Array]:
-            f = moving(inner, names, fixed, given, which)
-            return list(jax.vjp(f, *(given[i] for i in which))[1](cotangents))
-
-        bars = lone_kernels(go if smooth else None, of, beforehand(inner, go, *given), given, cotangents)
-        return {str(i): bar for i, bar in zip(which, bars, strict=True)}
-
-    def like(static: Any, name: str, operands: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
-        operand = operands[int(name)]
-        return operand.shape[operands[0].ndim :], operand.dtype
-
-    def also_changes(static: Any, count: int) -> dict[int, Names]:
-        which, needed = static[1], dict(optional or {})
-        return needed | {count - len(which) + j: needed[i] for j, i in enumerate(which) if i in needed}
-
-    forward = Program(
-        f"{name}_tangent", _by_blocks(changes), results, lambda static, *rest: kind(static[0], *rest), also_changes
-    )
-    reverse = Program(f"{name}_cotangent", _by_blocks(pulled), (), like)
-
-    def jvp(static: Any, wanted: Names, operands: Sequence[Array], tangents: Sequence[Any]) -> Any:
-        values = value(static, *operands, wanted=wanted)
-        which = tuple(i for i, t in enumerate(tangents) if t is not None)
-        smooth = tuple(name for name in wanted if jnp.issubdtype(values[name].dtype, jnp.floating))
-        moved = [tangents[i] for i in which]
-        return values, forward((static, which), *operands, *moved, wanted=smooth) if smooth and which else {}
-
-    def transpose(static: Any, cotangents: dict[str, Array], *operands: Any) -> list[Array | None]:
-        inner, which = static
-        given = operands[: len(operands) - len(which)]
-        there = tuple(i for i in which if given[i] is not None)
-        wanted = tuple(map(str, there))
-        bars = reverse((inner, there, tuple(cotangents)), *given, *cotangents.values(), wanted=wanted)
-        return [None] * len(given) + [bars.get(str(i)) for i in which]
-
-    value.define_jvp(jvp)
-    forward.define_transpose(transpose)
-    return value
-
-
-def composite(name: str, function: Function, results: Names, kind: Kind) -> Program:
-    """A program of function(static, *operands), which is made of other programs.
-
-    It goes through a large batch in chunks: so memory that is neither operand nor result does not grow with it. Its
-    derivatives are those of the programs inside, on the batch as a whole.
-    """
-
-    def of(static: Any, wanted: Names) -> Callable[..., list[Array]]:
-        def some(*operands: Array) -> list[Array]:
-            values = function(static, *operands)
-            return [values[name] for name in wanted]
-
-        return some
-
-    def needed(static: Any, wanted: Names, _: Flag, *operands: Array) -> dict[str, Array]:
-        traced = jax.make_jaxpr(of(static, wanted))(*operands)
-        jaxpr, constants, used = partial_eval.dce_jaxpr_consts(traced.jaxpr, [True] * len(wanted))
-        chosen = lambda values, which: [a for a, use in zip(values, which, strict=True) if use]  # noqa: E731
-        found = jax.core.eval_jaxpr(jaxpr, chosen(traced.consts, constants), *chosen(operands, used))
-        return dict(zip(wanted, found, strict=True))
-
-    def jvp(static: Any, wanted: Names, operands: Sequence[Array], tangents: Sequence[Any]) -> Any:
-        which = tuple(i for i, t in enumerate(tangents) if t is not None)
-        moving = _of_some(of(static, wanted), operands, which)
-        values, changes = jax.jvp(moving, [operands[i] for i in which], [tangents[i] for i in which])
-        moved = {name: change for name, change in zip(wanted, changes, strict=True) if not _absent(change)}
-        return dict(zip(wanted, values, strict=True)), moved
-
-    program = Program(name, _in_parts(needed, needed, CHUNK), results, kind)
-    program.define_jvp(jvp)
-    return program
-
-
-def _by_blocks(function: Function) -> Function:
-    """The function, block by block. One block is a computation of its own, too: XLA would fuse it with what follows,
-    and compute it again for every result there.
-    """
-
-    def apart(static: Hashable, wanted: Names, go: Flag, *operands: Array) -> dict[str, Array]:
-        @jax.jit  # traced once for its shapes and its value
-        def some(*operands: Array) -> dict[str, Array]:
-            values = function(static, wanted, go, *operands)
-            return {name: values[name] for name in wanted}
-
-        def zeros(*operands: Array) -> dict[str, Array]:
-            none = jnp.where(operands[0] == operands[0], 0, 0)  # made from an operand, to live on the same devices
-            spread = lambda a: jnp.broadcast_to(none.reshape(none.shape + (1,) * (a.ndim - 1)), a.shape)  # noqa: E731
-            return {name: spread(a).astype(a.dtype) for name, a in shapes.items()}
-
-        shapes = jax.eval_shape(some, *operands)
-        return lax.cond(go, some, zeros, *operands)
-
-    return _in_parts(function, apart, BLOCK)
-
-
-def _in_parts(function: Function, small: Function, most: int) -> Function:
-    """The function on each part of a large batch, the last one overlapping the one before; else `small`."""
-
-    def blocks(static: Hashable, wanted: Names, *operands: Array) -> dict[str, Array]:
-        size = operands[0].shape[0]
-        if not isinstance(size, int) or size <= most:
-            return small(static, wanted, jnp.any((operands[0] >= 0) | ~(operands[0] >= 0)), *operands)
-
-        count = -(-size // most)
-        block = -(-size // count)
-
-        @jax.jit  # traced once for its shapes and its value
-        def results(index: Array, first: Array) -> dict[str, Array]:
-            some = [a if a is None else lax.dynamic_slice_in_dim(a, first, block) for a in operands]
-            values = function(static, wanted, index >= 0, *some)
-            return {name: values[name] for name in wanted}
-
-        def one(index: Array, all_: dict[str, Array]) -> dict[str, Array]:
-            first = jnp.minimum(index * block, size - block)
-            put = lambda a, b: lax.dynamic_update_slice_in_dim(a, b, first, 0)  # noqa: E731
-            return jax.tree.map(put, all_, results(index, first))
-
-        shapes = jax.eval_shape(results, jnp.int32(0), jnp.int32(0))
-        empty = {name: jnp.zeros((size, *a.shape[1:]), a.dtype) for name, a in shapes.items()}
-        return lax.fori_loop(jnp.int32(0), jnp.int32(count), one, empty)  # types as above: traced once
-
-    return blocks
-
-
-def _of_some(function: Callable[..., Any], operands: Sequence[Array], which: Indices) -> Callable[..., Any]:
-    """The function of some of its operands."""
-
-    def of(*some: Array) -> Any:
-        given = list(operands)
-        for i, a in zip(which, some, strict=True):
-            given[i] = a
-        return function(*given)
-
-    return of
-
-
 def _filled(operands: Sequence[Any], without: Indices) -> list[Any]:
     """With None where an operand was left out."""
     there = iter(operands)
     return [None if i in without else next(there) for i in range(len(operands) + len(without))]
 
 
-def _absent(tangent: Any) -> bool:
+def absent(tangent: Any) -> bool:
     """Of a derivative that is known to be zero."""
     return type(tangent) is ad.Zero or getattr(tangent, "dtype", None) == jax.dtypes.float0
 

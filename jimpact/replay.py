@@ -33,13 +33,12 @@ from jimpact.numerics import divide, lone_kernels, norm, split_code
 from jimpact.program import Program
 from jimpact.rays import Plane, moved
 from jimpact.restitution import StopRule
-from jimpact.rounds import LANE, LOG, RECORD, SLIDE, SMOOTH, operands_of, state_from
+from jimpact.rounds import LANE, LOG, RECORD, SLIDE, SMOOTH, operands_of, slots_for, state_from
 from jimpact.series import Integrals, Rates, integrate, rates_of, turned_to
 from jimpact.types import Array, Flag, Scalar, Whole
 
 __all__ = ["slide"]
 
-BLOCK = 8192  # lanes: enough for all cores, few enough for their caches
 IMPULSE = ("ix", "iy", "impulse")
 FIXED = (*Plane._fields, "x0", "y0", "v0")  # first operands of a lane, by name: those on which its steps depend
 Names = tuple[str, ...]
@@ -273,11 +272,12 @@ def _blocks(block: Callable[..., list[Array]], operands: Sequence[Array], result
         most = jnp.max(pick(taken), initial=0)
         return block(lane_at([pick(a) for a in lanes]), log, most, [pick(a) for a in others])
 
-    if not isinstance(size, int) or size <= BLOCK:
+    if not isinstance(size, int) or size <= slots_for(size):
         return one(slice(None))
     order = _sorted(taken)
-    count = -(-size // BLOCK)
-    order = jnp.concatenate([order, jnp.full(count * BLOCK - size, size, jnp.int32)]).reshape(count, BLOCK)
+    length = slots_for(size)
+    count = -(-size // length)
+    order = jnp.concatenate([order, jnp.full(count * length - size, size, jnp.int32)]).reshape(count, length)
 
     def body(index: Whole, rows: Array) -> Array:
         which = order[index]

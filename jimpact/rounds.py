@@ -17,6 +17,7 @@ from jax import lax
 from jimpact.hodograph import Accuracy, Lane, Slide, lane_at
 from jimpact.mark import Mark, crossed, unmarked
 from jimpact.numerics import norm, own_kernel, split_code
+from jimpact.parts import whole
 from jimpact.program import Program
 from jimpact.rays import Plane
 from jimpact.restitution import Books, StopRule
@@ -45,6 +46,7 @@ __all__ = [
     "operands_of",
     "recorded",
     "results_of",
+    "slots_for",
     "state_from",
 ]
 
@@ -106,15 +108,15 @@ def _solved(
 ) -> dict[str, Array]:
     size = operands[0].shape[0]
     fixed = jnp.stack(operands if "line" in wanted else operands[:LANE])
-    crowded = isinstance(size, int) and size > _slots(size)  # a symbolic size takes the other way
+    crowded = isinstance(size, int) and size > slots_for(size)  # a symbolic size takes the other way
     way = Way(*static, "friction_work" in wanted, any(name in wanted for name in EVENTS))
     results, log = (_queue if crowded else _together)(fixed, way, log, wanted)
     return results if log is None else results | {LOG: log.T}
 
 
-def _slots(size: int) -> int:
-    """Of a batch: an eighth, so that few are empty while the last lanes are on their way."""
-    return min(SLOTS, max(FEWEST, size // 8))
+def slots_for(size: int) -> int:
+    """For a batch: an eighth of it, so that few are empty while the last lanes are on their way."""
+    return min(SLOTS, max(FEWEST, whole(size // 8)))
 
 
 def _mark(fixed: Array) -> Mark:
@@ -198,7 +200,7 @@ def _queue(fixed: Array, way: Way, log: Array | None, wanted: Names) -> Any:
         flags = walk.at.flags | jnp.where(which == size, RESTING, 0)
         return which, next_, lanes, walk._replace(at=walk.at._replace(flags=flags)), rows, log
 
-    slots = _slots(size)
+    slots = slots_for(size)
     which = order[:slots]
     lanes = take(which)
     rows = jnp.zeros((size, len(wanted)), dtype)

@@ -16,7 +16,7 @@ PACKAGE = "jimpact"
 LONGEST = 400
 
 RANKS = (
-    "types numerics program state",
+    "types numerics program parts state",
     "contact inertia",
     "rays series restitution hodograph steering mark rounds replay closure finish cone",
     "laws",

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jimpact.program import CHUNK, composite, elementwise
+from jimpact.parts import CHUNK, composite, elementwise
 
 jax.config.update("jax_enable_x64", True)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import jimpact
-from jimpact import program, replay, rounds
+from jimpact import parts, rounds
 from jimpact.impact import ACCURACIES, prepare
 from jimpact.laws.hodograph_law import follow
 from jimpact.numerics import anywhere
@@ -53,8 +53,7 @@ def small_slots(monkeypatch):
     """Few slots and small blocks; programs of other sizes are forgotten before and after."""
     jax.clear_caches()
     monkeypatch.setattr(rounds, "SLOTS", SLOTS)
-    monkeypatch.setattr(replay, "BLOCK", SLOTS)
-    monkeypatch.setattr(program, "BLOCK", SLOTS)
+    monkeypatch.setattr(parts, "BLOCK", SLOTS)
     yield
     jax.clear_caches()
 

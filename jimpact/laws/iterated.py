@@ -6,7 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from jimpact.laws.record import Answer, Given, Options, answer
-from jimpact.program import elementwise
+from jimpact.parts import elementwise
 from jimpact.rays import Plane
 from jimpact.types import Array, Flag
 
