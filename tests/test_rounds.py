@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import jimpact
-from jimpact import parts, rounds
+from jimpact import parts, replay, rounds
 from jimpact.impact import ACCURACIES, prepare
 from jimpact.laws.hodograph_law import follow
 from jimpact.numerics import anywhere
@@ -106,6 +106,38 @@ def test_batch_of_lanes_that_rest_at_once(small_slots):
     v = jnp.broadcast_to(jnp.array([0.0, 0.0, -1.0]), (n, 3))
     impact = jax.jit(lambda v: jimpact.solve(jnp.eye(3), v, 0.5, 0.5))(v)
     np.testing.assert_allclose(impact.impulse, np.broadcast_to([0, 0, 1.5], (n, 3)), rtol=1e-15)
+
+
+def test_lanes_that_slip_to_the_end_take_their_slots_last():
+    given = batch()
+    case = prepare(*given, LAW, LEVEL, 0.01)
+    lane = follow(case.given, case.options).lane
+    order = np.asarray(rounds._order(jnp.stack(rounds.operands_of(lane))))
+    assert (np.sort(order) == np.arange(len(order))).all()
+    last = order[-len(order) // 5 :]
+    assert steps_taken(given)[last].max() <= 8 < steps_taken(given).max()  # as measured on random pairs of bodies
+    impact = jimpact.solve(*given[:4], static_friction=given.static)
+    assert np.isnan(impact.info.slip_end[last]).all()
+
+
+@pytest.mark.parametrize("lanes", [3, 65])
+def test_an_odd_batch_is_as_an_even_one(lanes):
+    """An odd one is computed with a copy of its last lane, which must not be seen, nor add to a derivative."""
+    given = batch().take(slice(lanes))
+    whole = everything(given.take(np.r_[:lanes, 0]))
+    check(everything(given), jax.tree.map(lambda a: a[:lanes], whole), given)
+
+
+def test_changes_that_nothing_asks_for_are_not_computed(monkeypatch):
+    asked = []
+    inner = replay.TANGENT.function
+    monkeypatch.setattr(
+        replay.TANGENT, "function", lambda static, wanted, *a: asked.append(wanted) or inner(static, wanted, *a)
+    )
+    given = [jnp.asarray(a) for a in batch().take(slice(11))[:4]]
+    jax.clear_caches()
+    jax.jit(lambda *a: jax.jvp(lambda *a: jimpact.solve(*a).impulse, a, a)).lower(*given)
+    assert asked and not {"friction_work", "first_end", "last_start", "last_end"} & set(asked[-1])
 
 
 @pytest.mark.parametrize("flags,answer", [([False, False], False), ([False, True], True)])
