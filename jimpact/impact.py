@@ -257,10 +257,19 @@ def _arrays(given: dict[str, ArrayLike]) -> tuple[Array, ...]:
     return tuple(jnp.broadcast_to(a.astype(dtype), batch + tails.get(name, ())) for name, a in arrays.items())
 
 
-def _scaled(
+def _scaled(_: None, wanted: tuple[str, ...], go: Flag, *operands: Array) -> dict[str, Array]:
+    return _in_units(None, wanted, _all_valid(None, go, *operands), *operands)
+
+
+def _all_valid(_: None, go: Flag, *operands: Array) -> Flag:
+    *coefficients, W, v = operands
+    return own_kernel(go, _valid, _columns(W.reshape(-1, 9)), _columns(v), *coefficients)
+
+
+def _in_units(
     _: None,
     wanted: tuple[str, ...],
-    go: Flag,
+    valid: Flag,
     mu: Scalar,
     e: Scalar,
     static: Scalar,
@@ -271,7 +280,6 @@ def _scaled(
 ) -> dict[str, Array]:
     """The impact in its own units, made harmless where it is not valid or not approaching."""
     entries, velocity = _columns(W.reshape(-1, 9)), _columns(v)
-    valid = own_kernel(go, _valid, entries, velocity, mu, e, static, e_t, mixing)
     approaching = valid & (velocity[2] < 0)
     # Harmless stand-ins, so that no bad lane can make a nan, not even in a derivative.
     xx, xy, xz, yx, yy, yz, zx, zy, zz = (
@@ -331,5 +339,5 @@ def _scaled_kind(_: None, name: str, operands: Sequence[Any]) -> tuple[tuple[int
 
 
 SCALED = (*Plane._fields, *Given._fields[1:], "valid", "approaching", "velocity_unit", "impulse_unit")
-SCALE = elementwise("scale", _scaled, SCALED, _scaled_kind)
+SCALE = elementwise("scale", _scaled, SCALED, _scaled_kind, None, _in_units, _all_valid)
 IMPACT = composite("impact", _impacts, (*Impact._fields[:-1], *ImpactInfo._fields), _result_kind)

@@ -249,14 +249,15 @@ def own_kernel(go: Flag | None, function: Callable[..., T], *arguments: Any) -> 
 
 
 def own_kernels(go: Flag | None, function: Callable[..., list[Scalar]], *arguments: Any) -> list[Scalar]:
-    """The same for a function of several results: two of them are one `pair`."""
+    """The same for a function of several results: two of them are one `pair`, if they have one shape."""
 
     if go is None:
         return function(*arguments)
 
     def paired(*arguments: Any) -> list[Any]:
         a = function(*arguments)
-        return [pair(*a[i : i + 2]) if i + 1 < len(a) else a[i] for i in range(0, len(a), 2)]
+        twos = (a[i : i + 2] for i in range(0, len(a), 2))
+        return [b for two in twos for b in ([pair(*two)] if len({jnp.shape(b) for b in two}) < len(two) else two)]
 
     results: list[Scalar] = []
     for a in own_kernel(go, paired, *arguments):

@@ -1,7 +1,7 @@
 """The derivative of the steps that were taken, in forward and in reverse mode.
 
 The steps of every lane are known: their lengths and codes carry no derivative, and a step of known length is a formula
-(`_moved`). So the derivative is that of a chain of formulas, and no search is ever differentiated.
+(`_added`). So the derivative is that of a chain of formulas, and no search is ever differentiated.
 
 Lanes with as many steps as one another are put into one block, in which none waits for the others. In reverse mode a
 block goes forward first and keeps where each step began.
