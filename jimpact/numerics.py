@@ -25,7 +25,6 @@ __all__ = [
     "lone_kernels",
     "norm",
     "own_kernel",
-    "own_kernels",
     "pair",
     "root_in",
     "small_rotation",
@@ -248,34 +247,24 @@ def own_kernel(go: Flag | None, function: Callable[..., T], *arguments: Any) -> 
     return lax.cond(go, jax.checkpoint(function), zeros, *arguments)
 
 
-def own_kernels(go: Flag | None, function: Callable[..., list[Scalar]], *arguments: Any) -> list[Scalar]:
-    """The same for a function of several results: two of them are one `pair`, if they have one shape."""
-
-    if go is None:
-        return function(*arguments)
-
-    def paired(*arguments: Any) -> list[Any]:
-        a = function(*arguments)
-        twos = (a[i : i + 2] for i in range(0, len(a), 2))
-        return [b for two in twos for b in ([pair(*two)] if len({jnp.shape(b) for b in two}) < len(two) else two)]
-
-    results: list[Scalar] = []
-    for a in own_kernel(go, paired, *arguments):
-        results += unpair(a) if jnp.iscomplexobj(a) else [a]
-    return results
-
-
 def lone_kernels(go: Flag | None, function: Callable[..., list[Scalar]], *arguments: Any) -> list[Scalar]:
-    """The same with a computation for each pair. Results of one computation share what is expensive (roots and
-    quotients), each in a kernel of its own with all that is behind it: where these are many, it is less work to do
-    everything again for each pair. The function must have no kernels of its own.
+    """The same for a function of several results, with a computation for each two: as a `pair`, if they have one shape.
+
+    Results of one computation share what is expensive (roots and quotients), each in a kernel of its own with all that
+    is behind it: where these are many, it is less work to do everything again for each pair. The function must have no
+    kernels of its own.
     """
     if go is None:
         return function(*arguments)
     function = jax.jit(function)  # traced once for all pairs
+    shapes = [a.shape for a in jax.eval_shape(function, *arguments)]
     results: list[Scalar] = []
-    for i in range(0, len(jax.eval_shape(function, *arguments)), 2):
-        results += own_kernels(go, lambda *a, i=i: function(*a)[i : i + 2], *arguments)
+    for i in range(0, len(shapes), 2):
+        two = shapes[i : i + 2]
+        if len(two) == 2 and two[0] == two[1]:
+            results += unpair(own_kernel(go, lambda *a, i=i: pair(*function(*a)[i : i + 2]), *arguments))
+        else:
+            results += own_kernel(go, lambda *a, i=i: function(*a)[i : i + 2], *arguments)
     return results
 
 

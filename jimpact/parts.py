@@ -14,7 +14,7 @@ from jimpact.numerics import lone_kernels
 from jimpact.program import BLOCK, Function, Indices, Kind, Names, Program, absent, floats
 from jimpact.types import Array, Flag
 
-__all__ = ["composite", "elementwise", "whole"]
+__all__ = ["composite", "elementwise", "in_grains"]
 
 GRAIN = 256  # lanes: multiples of it are shared evenly by cores, in whole vectors; other numbers may run on one core
 CHUNK = 11 * BLOCK  # lanes: enough to fill a device, few enough for what is between programs to be no matter
@@ -74,6 +74,7 @@ def elementwise(
         return operand.shape[operands[0].ndim :], operand.dtype
 
     def also_changes(static: Any, count: int) -> dict[int, Names]:
+        """The change of an operand is needed where the operand is."""
         which, needed = static[1], dict(optional or {})
         return needed | {count - len(which) + j: needed[i] for j, i in enumerate(which) if i in needed}
 
@@ -158,7 +159,9 @@ def _by_blocks(function: Function) -> Function:
 
 
 def _in_parts(function: Function, small: Function, largest: Callable[[], int]) -> Function:
-    """The function on each part of a large batch, the last one overlapping the one before; else `small`."""
+    """The function on each part of a large batch, the last one overlapping the one before; else `small`. What is
+    `largest` is asked when the program is traced.
+    """
 
     def blocks(static: Hashable, wanted: Names, *operands: Array) -> dict[str, Array]:
         size, most = operands[0].shape[0], largest()
@@ -166,7 +169,7 @@ def _in_parts(function: Function, small: Function, largest: Callable[[], int]) -
             return small(static, wanted, jnp.any((operands[0] >= 0) | ~(operands[0] >= 0)), *operands)
 
         count = -(-size // most)
-        block = min(most, whole(-(-size // count)))
+        block = min(most, in_grains(-(-size // count)))
 
         @jax.jit  # traced once for its shapes and its value
         def results(index: Array, first: Array) -> dict[str, Array]:
@@ -186,7 +189,7 @@ def _in_parts(function: Function, small: Function, largest: Callable[[], int]) -
     return blocks
 
 
-def whole(size: int) -> int:
+def in_grains(size: int) -> int:
     """So many lanes, or a few more, as are well shared by cores."""
     return -(-size // GRAIN) * GRAIN
 

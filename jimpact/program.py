@@ -30,7 +30,7 @@ BLOCK = 8192  # lanes: enough for all cores, few enough for their caches
 Names = tuple[str, ...]
 Indices = tuple[int, ...]
 Function = Callable[..., dict[str, Array]]
-Optional = Mapping[int, Names] | Callable[[Any, int], Mapping[int, Names]]
+Needs = Mapping[int, Names] | Callable[[Any, int], Mapping[int, Names]]
 Kind = Callable[[Any, str, Sequence[Any]], tuple[tuple[int, ...], Any]]
 
 
@@ -49,14 +49,14 @@ class Program:
     """
 
     def __init__(
-        self, name: str, function: Function, results: Names, kind: Kind = floats, optional: Optional | None = None
+        self, name: str, function: Function, results: Names, kind: Kind = floats, optional: Needs | None = None
     ) -> None:
         self.function, self.results, self.kind = function, results, kind
         self.optional = optional if callable(optional) else lambda *_: optional or {}
         self.primitive = Primitive(f"jimpact_{name}")
         self.primitive.multiple_results = True
         self.run = jax.jit(self._run, static_argnames=("static", "wanted", "without"))
-        self.primitive.def_impl(self.run)
+        self.primitive.def_impl(jax.jit(self.primitive.bind, static_argnames=("static", "wanted", "without")))
         self.primitive.def_abstract_eval(self._shapes)
         needs_devices.add(self.primitive)
         mlir.register_lowering(self.primitive, self._lowered)
@@ -90,6 +90,8 @@ class Program:
         def transpose(cotangents: Sequence[Any], *operands: Any, static: Any, wanted: Names, without: Indices) -> Any:
             given = _filled([None if ad.is_undefined_primal(a) else a for a in operands], without)
             there = {name: c for name, c in zip(wanted, cotangents, strict=True) if not absent(c)}
+            if not there:
+                return [None] * len(operands)
             return [bar for i, bar in enumerate(rule(static, there, *given)) if i not in without]
 
         ad.primitive_transposes[self.primitive] = transpose
@@ -126,7 +128,8 @@ class Program:
             return jax.shard_map(run, mesh=explicit.mesh, in_specs=split, out_specs=split, check_vma=False)(*here)
 
         def partition(mesh: Any, given: Any, wanted: Any) -> Any:
-            spec = (tuple(given[0].sharding.spec) + (None,) * rank)[:rank]
+            known = getattr(given[0].sharding, "spec", ())  # one that JAX has no name for is not split
+            spec = (tuple(known) + (None,) * rank)[:rank]
             here = NamedSharding(mesh, PartitionSpec(*spec))
             return mesh, run, [here] * len(wanted), tuple([here] * len(given))
 

@@ -8,6 +8,7 @@ block goes forward first and keeps where each step began.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -30,6 +31,7 @@ from jimpact.hodograph import (
 )
 from jimpact.mark import Mark
 from jimpact.numerics import divide, lone_kernels, norm, split_code
+from jimpact.parts import in_grains
 from jimpact.program import Program
 from jimpact.rays import Plane, moved
 from jimpact.restitution import StopRule
@@ -106,29 +108,30 @@ def _as_step(parts: Sequence[Scalar]) -> Step:
 
 
 def _kernels(function: Callable[..., list[Scalar]], needed: int) -> Callable[..., list[Scalar]]:
-    """function(moving, fixed) and its derivative by what moves, in forward mode, as kernels: each computed once. Of the
+    """function(free, fixed) and its derivative by what is free, in forward mode, as kernels: each computed once. Of the
     values only the first ones are `needed`: the others enter linearly, and are zero here.
     """
 
     @jax.custom_jvp
-    def value(moving: Any, fixed: Any, go: Flag) -> list[Scalar]:
-        found = lone_kernels(go, lambda *a: function(*a)[:needed], moving, fixed) if needed else []
-        count = len(jax.eval_shape(function, moving, fixed))
-        return found + [jnp.zeros_like(jax.tree.leaves(moving)[0])] * (count - needed)
+    def value(free: Any, fixed: Any, go: Flag) -> list[Scalar]:
+        found = lone_kernels(go, lambda *a: function(*a)[:needed], free, fixed) if needed else []
+        count = len(jax.eval_shape(function, free, fixed))
+        return found + [jnp.zeros_like(jax.tree.leaves(free)[0])] * (count - needed)
 
     @value.defjvp
     def change(given: Any, tangents: Any) -> tuple[list[Scalar], list[Scalar]]:
-        moving, fixed, go = given
+        free, fixed, go = given
 
-        def inner(moving: Any, fixed: Any, change: Any) -> list[Scalar]:
-            return jax.jvp(lambda moving: function(moving, fixed), (moving,), (change,))[1]
+        def inner(free: Any, fixed: Any, change: Any) -> list[Scalar]:
+            return jax.jvp(lambda free: function(free, fixed), (free,), (change,))[1]
 
-        return value(*given), lone_kernels(go, inner, moving, fixed, tangents[0])
+        return value(*given), lone_kernels(go, inner, free, fixed, tangents[0])
 
     return value
 
 
 def _tangent_block(static: Static, lane: Lane, log: Any, most: Whole, changes: Lane, ledger: bool) -> Smooth:
+    """From step to step with the change beside the value."""
     order = static[1].order
 
     def travelled(place: Place, fixed: tuple[Scalar, Scalar]) -> list[Scalar]:
@@ -167,32 +170,8 @@ def _cotangent_block(
     order, limit = static[1].order, static[1].most
     zero = jnp.zeros_like(lane.v0)
 
-    def integrals(place: Place, unit: Scalar, length: Scalar) -> list[Scalar]:
-        return list(integrate(_rates(place, unit), length, order))
-
-    def inside(place: Place, unit: Scalar, done: Integrals, given: list[Scalar]) -> list[Scalar]:
-        """Rates of a step, and from what it adds to its integrals."""
-        (bars,) = jax.vjp(lambda done: _added(place, unit, done, ledger), done)[1](given)
-        return [*_rates(place, unit), *bars]
-
-    def through(rates: list[Scalar], length: Scalar, bars: list[Scalar]) -> list[Scalar]:
-        """From the integrals of a step to its rates."""
-        return list(jax.vjp(lambda rates: integrate(rates, length, order), Rates(*rates))[1](Integrals(*bars))[0])
-
-    def leaving(
-        place: Place,
-        unit: Scalar,
-        done: Integrals,
-        given: list[Scalar],
-        turning: list[Scalar],
-        sums: Plane,
-        arrival: Any,
-    ) -> list[Scalar]:
-        """From what a step adds, and its rates, to where it begins; and the sums of the plane's constants."""
-        start = lambda place: (_added(place, unit, done, ledger), _rates(place, unit))  # noqa: E731
-        (bar,) = jax.vjp(start, place)[1]((given, Rates(*turning)))
-        parts = zip(sums, bar.plane, _arrived(*arrival)[2], strict=True)
-        return [bar.x, bar.y, bar.v, *(a + b + c for a, b, c in parts)]
+    integrals, inside = partial(_integrals, order), partial(_inside, ledger)
+    through, leaving = partial(_through, order), partial(_leaving, ledger)
 
     def forth(carry: Any) -> Any:
         index, state, before = carry
@@ -215,7 +194,7 @@ def _cotangent_block(
         nothing = ((zero,) * len(SMOOTH), _as_step([zero]), zero, zero)  # linear: their values do not matter
         smooth, step, *over = jax.vjp(booked, *nothing)[1](cotangents)
         arrival = lane, impulse, flow, over
-        bars = lone_kernels(go, lambda *a: [*_arrived(*a)[0], *_arrived(*a)[1]], *arrival)
+        bars = lone_kernels(go, lambda *a: [bar for some in _arrived(*a)[:2] for bar in some], *arrival)
         smooth = dict(zip(SMOOTH, smooth, strict=True))
         smooth |= {name: smooth[name] + bar for name, bar in zip(IMPULSE, bars[3:], strict=True)}
         given = [a + bar for a, bar in zip(step[:3], bars[3:], strict=True)]
@@ -237,6 +216,40 @@ def _cotangent_block(
     _, sums, flow, *_ = lax.while_loop(lambda carry: carry[0] > 0, back, carry)
     first = {name: getattr(sums, name) + bar for name, bar in zip(("x0", "y0", "v0"), flow, strict=True)}
     return list(operands_of(sums._replace(**first)))
+
+
+def _integrals(order: int, place: Place, unit: Scalar, length: Scalar) -> list[Scalar]:
+    return list(integrate(_rates(place, unit), length, order))
+
+
+def _inside(ledger: bool, place: Place, unit: Scalar, done: Integrals, given: list[Scalar]) -> list[Scalar]:
+    """The rates of a step, and the cotangents of its integrals from those `given` of what it adds."""
+    (bars,) = jax.vjp(lambda done: _added(place, unit, done, ledger), done)[1](given)
+    return [*_rates(place, unit), *bars]
+
+
+def _through(order: int, rates: list[Scalar], length: Scalar, bars: list[Scalar]) -> list[Scalar]:
+    """Cotangents of the rates of a step from those of its integrals."""
+    return list(jax.vjp(lambda rates: integrate(rates, length, order), Rates(*rates))[1](Integrals(*bars))[0])
+
+
+def _leaving(
+    ledger: bool,
+    place: Place,
+    unit: Scalar,
+    done: Integrals,
+    given: list[Scalar],
+    turning: list[Scalar],
+    sums: Plane,
+    arrival: Any,
+) -> list[Scalar]:
+    """Cotangents of the velocity where a step begins, from those of what it adds and of its rates (`turning`); and the
+    sums of those of the plane's constants, with those of the arrival.
+    """
+    both = lambda place: (_added(place, unit, done, ledger), _rates(place, unit))  # noqa: E731
+    (bar,) = jax.vjp(both, place)[1]((given, Rates(*turning)))
+    parts = zip(sums, bar.plane, _arrived(*arrival)[2], strict=True)
+    return [bar.x, bar.y, bar.v, *(a + b + c for a, b, c in parts)]
 
 
 def _impulse(state: Slide) -> list[Scalar]:
@@ -275,8 +288,8 @@ def _blocks(block: Callable[..., list[Array]], operands: Sequence[Array], result
     if not isinstance(size, int) or size <= slots_for(size):
         return one(slice(None))
     order = _sorted(taken)
-    length = slots_for(size)
-    count = -(-size // length)
+    count = -(-size // slots_for(size))
+    length = min(slots_for(size), in_grains(-(-size // count)))
     order = jnp.concatenate([order, jnp.full(count * length - size, size, jnp.int32)]).reshape(count, length)
 
     def body(index: Whole, rows: Array) -> Array:
@@ -289,7 +302,7 @@ def _blocks(block: Callable[..., list[Array]], operands: Sequence[Array], result
 
 def _sorted(taken: Whole) -> Whole:
     """Indices of lanes by their number of steps."""
-    bits = 31 - 7  # of an index: there are fewer than 2 ** 7 steps
+    bits = 31 - 7  # of an index: there are at most 2 ** 7 steps, and the last two numbers are not told apart
     if taken.shape[0] > 1 << bits:
         return jnp.argsort(taken).astype(jnp.int32)
     key = jnp.minimum(taken, 127) << bits | jnp.arange(taken.shape[0], dtype=jnp.int32)

@@ -1,8 +1,8 @@
 """As many steps as it takes: every lane is stepped until it rests, and then its place is taken by the next one.
 
-Most lanes need few steps, some many. A batch that fits into the `SLOTS` steps together until its slowest lane rests. A
-larger one queues for them: every `PACE` steps the slots whose lanes rest put them back and take the next ones of the
-batch. So the work of a step stays in the cache, and no lane waits for the slowest.
+Most lanes need few steps, some many. A small batch steps together until its slowest lane rests. A larger one queues for
+slots: every `PACE` steps the slots whose lanes rest put them back and take the next ones of the batch. So the work of a
+step stays in the cache, and no lane waits for the slowest.
 
 The derivative is that of the steps that were taken (`replay`).
 """
@@ -17,7 +17,7 @@ from jax import lax
 from jimpact.hodograph import Accuracy, Lane, Slide, lane_at
 from jimpact.mark import Mark, crossed, unmarked
 from jimpact.numerics import norm, own_kernel, split_code
-from jimpact.parts import whole
+from jimpact.parts import in_grains
 from jimpact.program import Program
 from jimpact.rays import Plane
 from jimpact.restitution import Books, StopRule
@@ -115,8 +115,8 @@ def _solved(
 
 
 def slots_for(size: int) -> int:
-    """For a batch: an eighth of it, so that few are empty while the last lanes are on their way."""
-    return min(SLOTS, max(FEWEST, whole(size // 8)))
+    """For a batch: an eighth of it, so that few are empty while the last lanes are on their way; between two bounds."""
+    return min(SLOTS, max(FEWEST, in_grains(size // 8)))
 
 
 def _mark(fixed: Array) -> Mark:
