@@ -16,7 +16,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax.lax import stop_gradient
 
-from jimpact.numerics import divide, norm
+from jimpact.numerics import direction, divide, norm
 from jimpact.rays import Plane, largest_rate, moved, normal_rate
 from jimpact.restitution import Books, book, open_books, overrun, switch
 from jimpact.series import Series, expand, next_term, normal_series, work_done
@@ -151,9 +151,7 @@ def clock_unit(lane: Lane, state: Slide, x: Scalar, y: Scalar) -> Scalar:
 def series_at(lane: Lane, state: Slide, order: int) -> tuple[Series, list[Scalar]]:
     """Series where the lane is, and that of its normal velocity; a resting lane gets a harmless answer."""
     x, y, v = moving(lane, state)
-    r = norm(x, y)
-    inverse = divide(jnp.ones_like(r), r)  # one quotient: they cost as much as ten products
-    series = expand(lane.plane, x * inverse, y * inverse, r, clock_unit(lane, state, x, y), order)
+    series = expand(lane.plane, *direction(x, y), clock_unit(lane, state, x, y), order)
     return series, normal_series(series, v)
 
 
@@ -183,8 +181,8 @@ def settle(state: Slide, step: Step) -> Slide:
 
 def beyond(plane: Plane, x: Scalar, y: Scalar, v: Scalar, p: Scalar) -> tuple[Scalar, Scalar]:
     """Normal impulse since v = 0, where a phase ends at this velocity and impulse, and its work."""
-    r = norm(x, y)
-    extra = overrun(p, v, normal_rate(plane, divide(x, r), divide(y, r)))
+    sx, sy, _ = direction(x, y)
+    extra = overrun(p, v, normal_rate(plane, sx, sy))
     return extra, 0.5 * v * extra
 
 

@@ -16,6 +16,7 @@ from jimpact.types import Flag, Pair, Scalar, Whole
 __all__ = [
     "anywhere",
     "bracketed_root",
+    "direction",
     "divide",
     "exp2",
     "horner",
@@ -79,6 +80,13 @@ def _sqrt_jvp(given: tuple[Scalar], changes: tuple[Scalar]) -> tuple[Scalar, Sca
 def norm(x: Scalar, y: Scalar) -> Scalar:
     """Length of (x, y); at the origin the value and the derivative are zero."""
     return sqrt(x * x + y * y)
+
+
+def direction(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """The unit vector along (x, y), and the length; at the origin all are zero, with zero derivative."""
+    r = norm(x, y)
+    inverse = divide(jnp.ones_like(r), r)  # one quotient: they cost as much as ten products
+    return x * inverse, y * inverse, r
 
 
 def small_rotation(angle: Scalar) -> tuple[Scalar, Scalar]:

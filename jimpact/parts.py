@@ -14,7 +14,7 @@ from jimpact.numerics import lone_kernels
 from jimpact.program import BLOCK, Function, Indices, Kind, Names, Program, absent, floats
 from jimpact.types import Array, Flag
 
-__all__ = ["composite", "elementwise", "in_grains"]
+__all__ = ["composite", "elementwise", "in_grains", "in_parts"]
 
 GRAIN = 256  # lanes: multiples of it are shared evenly by cores, in whole vectors; other numbers may run on one core
 CHUNK = 11 * BLOCK  # lanes: enough to fill a device, few enough for what is between programs to be no matter
@@ -168,8 +168,7 @@ def _in_parts(function: Function, small: Function, largest: Callable[[], int]) -
         if not isinstance(size, int) or size <= most:
             return small(static, wanted, jnp.any((operands[0] >= 0) | ~(operands[0] >= 0)), *operands)
 
-        count = -(-size // most)
-        block = min(most, in_grains(-(-size // count)))
+        count, block = in_parts(size, most)
 
         @jax.jit  # traced once for its shapes and its value
         def results(index: Array, first: Array) -> dict[str, Array]:
@@ -192,6 +191,12 @@ def _in_parts(function: Function, small: Function, largest: Callable[[], int]) -
 def in_grains(size: int) -> int:
     """So many lanes, or a few more, as are well shared by cores."""
     return -(-size // GRAIN) * GRAIN
+
+
+def in_parts(size: int, most: int) -> tuple[int, int]:
+    """Number and length of the parts of a batch, each of at most so many lanes; together they may be longer than it."""
+    count = -(-size // most)
+    return count, min(most, in_grains(-(-size // count)))
 
 
 def _of_some(function: Callable[..., Any], operands: Sequence[Array], which: Indices) -> Callable[..., Any]:

@@ -30,8 +30,8 @@ from jimpact.hodograph import (
     velocity_at,
 )
 from jimpact.mark import Mark
-from jimpact.numerics import divide, lone_kernels, norm, split_code
-from jimpact.parts import in_grains
+from jimpact.numerics import direction, lone_kernels, norm, split_code
+from jimpact.parts import in_parts
 from jimpact.program import Program
 from jimpact.rays import Plane, moved
 from jimpact.restitution import StopRule
@@ -81,9 +81,8 @@ def _begin(lane: Lane, state: Slide) -> tuple[Place, Scalar]:
 
 
 def _rates(place: Place, unit: Scalar) -> Rates:
-    r = norm(place.x, place.y)
-    inverse = divide(jnp.ones_like(r), r)
-    return rates_of(turned_to(place.plane, place.x * inverse, place.y * inverse), unit)
+    sx, sy, _ = direction(place.x, place.y)
+    return rates_of(turned_to(place.plane, sx, sy), unit)
 
 
 def _added(place: Place, unit: Scalar, done: Integrals, ledger: bool) -> list[Scalar]:
@@ -288,8 +287,7 @@ def _blocks(block: Callable[..., list[Array]], operands: Sequence[Array], result
     if not isinstance(size, int) or size <= slots_for(size):
         return one(slice(None))
     order = _sorted(taken)
-    count = -(-size // slots_for(size))
-    length = min(slots_for(size), in_grains(-(-size // count)))
+    count, length = in_parts(size, slots_for(size))
     order = jnp.concatenate([order, jnp.full(count * length - size, size, jnp.int32)]).reshape(count, length)
 
     def body(index: Whole, rows: Array) -> Array:
