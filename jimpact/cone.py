@@ -26,7 +26,8 @@ import jax.numpy as jnp
 from jax.lax import stop_gradient
 from jaxtyping import Float
 
-from jimpact.numerics import anywhere, bracketed_root, divide, horner_slope, norm, own_kernel, sqrt
+from jimpact.kernels import anywhere, own_kernel
+from jimpact.numerics import bracketed_root, divide, horner_slope, norm, sqrt
 from jimpact.rays import Matrix2, Plane, normal_rate, secular_direction, secular_step, solve_b, sticks, stopping_impulse
 from jimpact.types import Array, Flag, Scalar
 

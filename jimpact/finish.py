@@ -1,25 +1,41 @@
 """The end of an impact (`closure`) as a program: what is asked for, computed once."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import jax.numpy as jnp
 
-from jimpact.closure import Choices, End, close, plausible
-from jimpact.hodograph import Lane, Slide, lane_at, velocity_at
-from jimpact.numerics import lone_kernels, own_kernel, pair, unpair
-from jimpact.parts import elementwise
+from jimpact.closure import (
+    Choices,
+    End,
+    Foot,
+    Glide,
+    Line,
+    along_line,
+    close,
+    foot_of,
+    friction_of,
+    from_foot,
+    onto_line,
+    plausible,
+)
+from jimpact.hodograph import Lane, Slide, lane_at, velocity, velocity_at
+from jimpact.kernels import Half, lone_kernels, opened, own_kernel
+from jimpact.parts import Smooth, elementwise
 from jimpact.rays import Plane, leaving_ray, polished
 from jimpact.restitution import Books, StopRule
 from jimpact.rounds import LANE, OUT, operands_of, results_of, state_from
+from jimpact.stages import Stage
 from jimpact.types import Array, Flag, Scalar, Whole
 
 __all__ = ["finish"]
 
 STATE = tuple(name for name in OUT if name not in ("line", "taken"))  # what the end depends on
+GIVEN = (*Plane._fields, *Lane._fields[1:], "static", *STATE)
 FLAGS = ("finished", "reaches_zero", "compressing_at_zero", "stick", "compressing")
 FIELDS = (*(name for name in End._fields if name != "books"), *Books._fields)
 Names = tuple[str, ...]
+T = TypeVar("T")
 
 
 def finish(lane: Lane, last: Slide, static: Scalar, rule: StopRule, trusted: float) -> End:
@@ -32,57 +48,113 @@ def finish(lane: Lane, last: Slide, static: Scalar, rule: StopRule, trusted: flo
 
 def _finished(rule_and_trusted: tuple[StopRule, float], wanted: Names, go: Flag, *operands: Array) -> dict[str, Array]:
     rule, trusted = rule_and_trusted
-    lane, last, static = _given(operands)
+    at = _there(operands)
 
-    def chosen(lane: Lane, last: Slide, static: Scalar, ray: tuple[Scalar, Scalar]) -> Whole:
+    def chosen(at: dict[str, Array], ray: tuple[Scalar, Scalar]) -> Whole:
         choices = Choices()
-        close(lane, last, static, rule, lambda *_: ray, choices)
+        close(*_given(at), rule, lambda *_: ray, choices)
         return choices.packed()
 
     # What happens is decided here, once: the kernels of the results might round it one way and the other.
-    ray = _ray(rule_and_trusted, go, *operands)
-    code = own_kernel(go, chosen, lane, last, static, ray)
+    ray = tuple(_ray(rule_and_trusted, go, *operands).values())
+    code = own_kernel(go, chosen, at, ray)
 
-    def numbers(lane: Lane, last: Slide, static: Scalar, ray: tuple[Scalar, Scalar], code: Whole) -> list[Scalar]:
+    def numbers(at: dict[str, Array], ray: tuple[Scalar, Scalar], code: Whole) -> list[Array]:
+        lane, last, static = _given(at)
         end = close(lane, last, static, rule, lambda *_: ray, Choices(code))
         good = end.finished & (end.error <= trusted)
         good &= plausible(end.ix, end.iy, end.books.impulse, end.v, static, trusted)
-        values = {**_values(end), "finished": good}
-        return [values[name].astype(static.dtype) for name in wanted]
+        values = {**end._asdict(), **end.books._asdict(), "finished": good}
+        return [values[name] for name in wanted]
 
-    found = dict(zip(wanted, lone_kernels(go, numbers, lane, last, static, ray, code), strict=True))
-    return {name: a > 0 if name in FLAGS else a for name, a in found.items()}
+    return dict(zip(wanted, opened(lone_kernels(go, numbers, at, ray, code)), strict=True))
 
 
-def _ray(rule_and_trusted: Any, go: Flag, *operands: Array) -> tuple[Scalar, Scalar]:
+def _ray(rule_and_trusted: Any, go: Flag, *operands: Array) -> dict[str, Half]:
     """Along which slip leaves zero; nothing where it sticks."""
-
-    def leaving(plane: Plane, static: Scalar) -> Any:
-        return pair(*leaving_ray(plane, static))
-
-    lane, _, static = _given(operands)
-    return unpair(own_kernel(go, leaving, lane.plane, static))
+    at = _there(operands)
+    needed = [at[name] for name in (*Plane._fields, "static")]
+    x, y = lone_kernels(go, lambda *a: leaving_ray(Plane(*a[:-1]), a[-1]), *needed)
+    return {"ray_x": x, "ray_y": y}
 
 
-def _smooth(
-    rule_and_trusted: tuple[StopRule, float], wanted: Names, ray: tuple[Scalar, Scalar], *operands: Array
-) -> dict[str, Array]:
-    """What has a derivative. Velocity follows from impulse: so the end is gone through for fewer results."""
-    lane, last, static = _given(operands)
-    end = close(lane, last, static, rule_and_trusted[0], lambda plane, _: polished(plane, *ray))
-    x, y, v = velocity_at(lane, end.ix, end.iy, end.books.impulse)
-    return _values(end._replace(x=x, y=y, v=v))
+def _there(operands: Sequence[Array | None]) -> dict[str, Array]:
+    return {name: a for name, a in zip(GIVEN, operands, strict=True) if a is not None}
 
 
-def _given(operands: Sequence[Array]) -> tuple[Lane, Slide, Scalar]:
+def _given(at: Mapping[str, Any]) -> tuple[Lane, Slide, Scalar]:
     """Lane, where it is, and static friction. What is left out is not asked for."""
-    lane = lane_at(operands)
-    state = (lane.v0 if a is None else a for a in operands[LANE + 1 :])
-    return lane, state_from(dict(zip(STATE, state, strict=True))), operands[LANE]
+    there = {name: at.get(name, at["v0"]) for name in GIVEN}
+    return lane_at([there[name] for name in GIVEN]), state_from(there), there["static"]
 
 
-def _values(end: End) -> dict[str, Array]:
-    return {**end._asdict(), **end.books._asdict()}
+# The same in stages, to be differentiated. Numbers of a tuple have its name before their own. Velocity follows from
+# impulse, before and after: so the end is gone through for fewer results.
+
+
+def _named(before: str, numbers: Any) -> dict[str, Array]:
+    return {f"{before}_{name}": a for name, a in numbers._asdict().items()}
+
+
+def _tuple(kind: Callable[..., T], names: Names, before: str, at: Mapping[str, Any]) -> T:
+    return kind(*(at[f"{before}_{name}"] for name in names))
+
+
+def _slips(at: Mapping[str, Array]) -> Flag:
+    return (at["at_x"] != 0) | (at["at_y"] != 0)
+
+
+def _at(_: Any, at: dict[str, Array]) -> dict[str, Array]:
+    lane, last, _ = _given(at)
+    return dict(zip(("at_x", "at_y", "at_v"), velocity(lane, last), strict=True))
+
+
+def _line(_: Any, at: dict[str, Array]) -> dict[str, Array]:
+    lane, last, _ = _given(at)
+    return _named("line", onto_line(lane.plane, last, at["at_x"], at["at_y"], at["at_v"], _slips(at)))
+
+
+def _rest(rule_and_trusted: tuple[StopRule, float], at: dict[str, Array]) -> dict[str, Array]:
+    lane, last, _ = _given(at)
+    line = _tuple(Line, Line._fields, "line", at)
+    rest, p, reaches = along_line(lane, last, line, _slips(at), rule_and_trusted[0], Choices())
+    bits = rest.stopped * 1 + rest.books.compressing * 2 + reaches * 4
+    numbers = {name: a for name, a in _named("rest", rest.books).items() if name != "rest_compressing"}
+    return {
+        **numbers,
+        "rest_v": rest.v,
+        "rest_p": p,
+        "rest_bits": bits.astype(jnp.int32),
+        "zero_at": rest.books.impulse,
+    }
+
+
+def _rested(at: dict[str, Array]) -> tuple[Glide, Flag]:
+    """And whether slip is zero there."""
+    stopped, compressing, reaches = (at["rest_bits"] & bit > 0 for bit in (1, 2, 4))
+    books = Books(compressing, *(at[f"rest_{name}"] for name in Books._fields[1:]))
+    return Glide(at["rest_v"], books, stopped), reaches
+
+
+def _foot(_: Any, at: dict[str, Array]) -> dict[str, Array]:
+    lane, (rest, reaches), line = _given(at)[0], _rested(at), _tuple(Line, Line._fields, "line", at)
+    ray = polished(lane.plane, at["ray_x"], at["ray_y"])
+    foot = foot_of(lane, line, rest, at["rest_p"], reaches, _slips(at), ray)
+    return {**_named("foot", foot), "zero_ix": foot.ix, "zero_iy": foot.iy}
+
+
+def _end(rule_and_trusted: tuple[StopRule, float], at: dict[str, Array]) -> dict[str, Array]:
+    lane, last, _ = _given(at)
+    (rest, _), foot, line = _rested(at), _tuple(Foot, Foot._fields, "foot", at), _tuple(Line, Line._fields, "line", at)
+    end, p = from_foot(lane, rest, foot, rule_and_trusted[0], Choices())
+    friction = last.friction_work + friction_of(lane.plane, line, at["rest_p"], foot, p, _slips(at))
+    numbers = {name: a for name, a in end.books._asdict().items() if name != "compressing"}
+    return {**numbers, "ix": foot.ix - foot.tx * p, "iy": foot.iy - foot.ty * p, "friction_work": friction}
+
+
+def _after(_: Any, at: dict[str, Array]) -> dict[str, Array]:
+    x, y, v = velocity_at(_given(at)[0], at["ix"], at["iy"], at["impulse"])
+    return {"x": x, "y": y, "v": v}
 
 
 def _kind(static: Any, name: str, operands: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
@@ -93,4 +165,5 @@ def _kind(static: Any, name: str, operands: Sequence[Any]) -> tuple[tuple[int, .
 SEPARATE: dict[str, Names] = {name: (name,) for name in ("friction_work", "first_end", "last_start", "last_end")}
 SEPARATE |= {"compressions": ("compressions", "first_end")}
 OPTIONAL = {LANE + 1 + STATE.index(name): results for name, results in SEPARATE.items()}
-FINISH = elementwise("finish", _finished, FIELDS, _kind, OPTIONAL, _smooth, _ray)
+STAGES = [Stage(_at, False), Stage(_line), Stage(_rest), Stage(_foot), Stage(_end), Stage(_after, False)]
+FINISH = elementwise("finish", _finished, FIELDS, _kind, OPTIONAL, Smooth(GIVEN, STAGES, _ray))

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax.lax import stop_gradient
 
-from jimpact.numerics import direction, divide, norm
+from jimpact.numerics import direction, divide, norm, where
 from jimpact.rays import Plane, largest_rate, moved, normal_rate
 from jimpact.restitution import Books, book, open_books, overrun, switch
 from jimpact.series import Series, expand, next_term, normal_series, work_done
@@ -124,7 +124,7 @@ def velocity_at(lane: Lane, ix: Scalar, iy: Scalar, p: Scalar) -> tuple[Scalar, 
 def moving(lane: Lane, state: Slide) -> tuple[Scalar, Scalar, Scalar]:
     """`velocity`, with a harmless slip where a lane rests."""
     x, y, v = velocity(lane, state)
-    return jnp.where(state.resting, 1, x), jnp.where(state.resting, 0, y), v
+    return where(state.resting, 1, x), where(state.resting, 0, y), v
 
 
 def terms(lane: Lane, state: Slide) -> Scalar:
@@ -190,7 +190,7 @@ def turn_over(after: Slide, code: Whole, extra: Scalar, work: Scalar) -> Slide:
     """Change phase, or come to rest, as the code says; `extra` and its work as by `beyond`."""
     changes: Flag = code & CHANGES > 0
     return after._replace(
-        books=switch(after.books, changes, jnp.where(changes, extra, 0), jnp.where(changes, work, 0)),
+        books=switch(after.books, changes, where(changes, extra, 0), where(changes, work, 0)),
         resting=after.resting | (code & RESTS > 0),
         straight=after.straight | (code & STRAIGHTENS > 0),
     )

@@ -17,13 +17,15 @@ from jaxtyping import Float
 from jimpact.closure import plausible
 from jimpact.contact import check_batch, floating
 from jimpact.hodograph import Accuracy
+from jimpact.kernels import opened, own_kernel
 from jimpact.laws import LAWS
 from jimpact.laws.hodograph_law import TRUSTED
 from jimpact.laws.record import Answer, Given, Law, Options
-from jimpact.numerics import divide, own_kernel
-from jimpact.parts import composite, elementwise
+from jimpact.numerics import divide, where
+from jimpact.parts import Smooth, composite, elementwise
 from jimpact.rays import Plane
 from jimpact.restitution import RULES
+from jimpact.stages import Stage
 from jimpact.state import Impact, ImpactInfo, Outcome
 from jimpact.types import Array, ArrayLike, Flag, Matrix3, Scalar, Vector3
 
@@ -35,8 +37,8 @@ Choice = tuple[Law, Options]
 # Measured errors: docs/accuracy.md.
 ACCURACIES = {
     "float64": {
-        "low": Accuracy(12, 64, 1e-6),
-        "standard": Accuracy(12, 64, 4e-8),
+        "low": Accuracy(12, 48, 1e-6),
+        "standard": Accuracy(12, 48, 4e-8),
         "high": Accuracy(12, 128, 1e-12),
     },
     "float32": {
@@ -179,14 +181,14 @@ def report(case: Case, answer: Answer) -> Impact:
     if not case.law.rule:  # the others look for themselves
         slack = TRUSTED * case.options.accuracy.tolerance
         good &= plausible(answer.ix, answer.iy, answer.p, answer.v, case.given.static, slack)
-    outcome = jnp.where(answer.inside, jnp.where(good, Outcome.OK, Outcome.UNFINISHED), Outcome.OUTSIDE)
-    outcome = jnp.where(case.valid, jnp.where(case.approaching, outcome, Outcome.SEPARATING), Outcome.INVALID)
+    outcome = where(answer.inside, where(good, Outcome.OK, Outcome.UNFINISHED), Outcome.OUTSIDE)
+    outcome = where(case.valid, where(case.approaching, outcome, Outcome.SEPARATING), Outcome.INVALID)
     outcome = outcome.astype(jnp.int32)
     usable = case.valid & (answer.inside | ~case.approaching)
 
     def lanes(parts: tuple[Scalar, ...], unit: Scalar, instead: Vector3) -> Vector3:
         vector = jnp.stack([a * unit for a in parts], -1)
-        return jnp.where(usable[..., None], jnp.where(case.approaching[..., None], vector, instead), jnp.nan)
+        return where(usable[..., None], where(case.approaching[..., None], vector, instead), jnp.nan)
 
     info = answer.info._asdict()
     for name, value in info.items():
@@ -212,7 +214,7 @@ def _masked(a: Array, name: str, usable: Flag, approaching: Flag) -> Array:
     """Without an impact sums are 0, events nan and the mode -1; where there is no answer, nan or -1."""
     bad = jnp.nan if name not in COUNTS else -1
     none = bad if name in EVENTS else 0
-    return jnp.where(usable, jnp.where(approaching, a, none), bad)
+    return where(usable, where(approaching, a, none), bad)
 
 
 def _wanted(law: Law, extra: dict[str, ArrayLike | None]) -> dict[str, ArrayLike]:
@@ -258,41 +260,30 @@ def _arrays(given: dict[str, ArrayLike]) -> tuple[Array, ...]:
 
 
 def _scaled(_: None, wanted: tuple[str, ...], go: Flag, *operands: Array) -> dict[str, Array]:
-    return _in_units(None, wanted, _all_valid(None, go, *operands), *operands)
+    return _in_units(None, opened(dict(zip(INPUT, operands, strict=True)) | _all_valid(None, go, *operands)))
 
 
-def _all_valid(_: None, go: Flag, *operands: Array) -> Flag:
-    *coefficients, W, v = operands
-    return own_kernel(go, _valid, _columns(W.reshape(-1, 9)), _columns(v), *coefficients)
+def _all_valid(_: None, go: Flag, *operands: Array) -> dict[str, Flag]:
+    return {"valid": own_kernel(go, _valid, *operands)}
 
 
-def _in_units(
-    _: None,
-    wanted: tuple[str, ...],
-    valid: Flag,
-    mu: Scalar,
-    e: Scalar,
-    static: Scalar,
-    e_t: Scalar,
-    mixing: Scalar,
-    W: Matrix3,
-    v: Vector3,
-) -> dict[str, Array]:
+def _in_units(_: None, at: dict[str, Array]) -> dict[str, Array]:
     """The impact in its own units, made harmless where it is not valid or not approaching."""
+    mu, e, static, e_t, mixing, W, v, valid = (at[name] for name in (*INPUT, "valid"))
     entries, velocity = _columns(W.reshape(-1, 9)), _columns(v)
     approaching = valid & (velocity[2] < 0)
     # Harmless stand-ins, so that no bad lane can make a nan, not even in a derivative.
     xx, xy, xz, yx, yy, yz, zx, zy, zz = (
-        jnp.where(approaching, a, 1.0 if i % 4 == 0 else 0.0) for i, a in enumerate(entries)
+        where(approaching, a, 1.0 if i % 4 == 0 else 0.0) for i, a in enumerate(entries)
     )
-    x, y, z = (jnp.where(approaching, a, instead) for a, instead in zip(velocity, (0, 0, -1), strict=True))
-    mu, e, static, e_t, mixing = (jnp.where(approaching, a, 0.5) for a in (mu, e, static, e_t, mixing))
+    x, y, z = (where(approaching, a, instead) for a, instead in zip(velocity, (0, 0, -1), strict=True))
+    mu, e, static, e_t, mixing = (where(approaching, a, 0.5) for a in (mu, e, static, e_t, mixing))
     speed, inverse_mass = stop_gradient(jnp.abs(z)), stop_gradient(zz)
     sums = {"bxx": xx, "bxy": 0.5 * (xy + yx), "byy": yy, "dx": 0.5 * (xz + zx), "dy": 0.5 * (yz + zy), "w": zz}
     plane = {name: a / inverse_mass for name, a in sums.items()}
     # What is so small that its square would underflow counts as zero, with its derivative.
     tiny = jnp.finfo(v.dtype).eps ** 2
-    vanished = lambda a, small: jnp.where(small, a - stop_gradient(a), a)  # noqa: E731
+    vanished = lambda a, small: where(small, a - stop_gradient(a), a)  # noqa: E731
     x, y, z = x / speed, y / speed, z / speed
     still = jnp.maximum(jnp.abs(x), jnp.abs(y)) < tiny
     slip = {"x": vanished(x, still), "y": vanished(y, still), "v": z, "e": vanished(e, e < tiny)}
@@ -305,11 +296,10 @@ def _columns(rows: Float[Array, "n k"]) -> list[Scalar]:
     return [a.reshape(-1) for a in lax.split(rows, (1,) * rows.shape[1], axis=1)]
 
 
-def _valid(
-    entries: list[Scalar], velocity: list[Scalar], mu: Scalar, e: Scalar, static: Scalar, e_t: Scalar, mixing: Scalar
-) -> Flag:
+def _valid(mu: Scalar, e: Scalar, static: Scalar, e_t: Scalar, mixing: Scalar, W: Matrix3, v: Vector3) -> Flag:
     """Finite, W symmetric positive definite, coefficients in range."""
-    inverse = jnp.where(entries[8] > 0, divide(jnp.ones_like(mu), entries[8]), 1)
+    entries, velocity = _columns(W.reshape(-1, 9)), _columns(v)
+    inverse = where(entries[8] > 0, divide(jnp.ones_like(mu), entries[8]), 1)
     xx, xy, xz, yx, yy, yz, zx, zy, zz = (a * inverse for a in entries)  # so that no determinant over- or underflows
     finite = jnp.isfinite(mu) & jnp.isfinite(static)
     for a in (xx, xy, xz, yx, yy, yz, zx, zy, zz, *velocity):
@@ -339,5 +329,7 @@ def _scaled_kind(_: None, name: str, operands: Sequence[Any]) -> tuple[tuple[int
 
 
 SCALED = (*Plane._fields, *Given._fields[1:], "valid", "approaching", "velocity_unit", "impulse_unit")
-SCALE = elementwise("scale", _scaled, SCALED, _scaled_kind, None, _in_units, _all_valid)
+INPUT = ("mu", "e", "static", "e_t", "mixing", "W", "v")
+SMOOTH = Smooth(INPUT, [Stage(_in_units)], _all_valid)
+SCALE = elementwise("scale", _scaled, SCALED, _scaled_kind, smooth=SMOOTH)
 IMPACT = composite("impact", _impacts, (*Impact._fields[:-1], *ImpactInfo._fields), _result_kind)

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax.lax import stop_gradient
 
 from jimpact.hodograph import Lane, Slide, series_at, velocity
-from jimpact.numerics import divide, horner, norm, root_in
+from jimpact.numerics import divide, horner, norm, root_in, where
 from jimpact.parts import elementwise
 from jimpact.rays import Plane, destination, rates, slopes, turn_ahead
 from jimpact.series import impulse_at
@@ -42,10 +42,10 @@ def _marked(
     tolerance: float, wanted: tuple[str, ...], go: Flag, x: Scalar, y: Scalar, *plane: Scalar
 ) -> dict[str, Scalar]:
     r = norm(x, y)
-    sx, sy = jnp.where(r > 0, divide(x, r), 1), divide(y, r)
+    sx, sy = where(r > 0, divide(x, r), 1), divide(y, r)
     ex, ey = destination(Plane(*plane), sx, sy)
     near = (sx * ex + sy * ey > 0) & (jnp.abs(sx * ey - sy * ex) <= math.sin(tolerance))
-    sense = jnp.where(near, 0, jnp.sign(rates(Plane(*plane), sx, sy)[1]))
+    sense = where(near, 0, jnp.sign(rates(Plane(*plane), sx, sy)[1]))
     c, s = math.cos(tolerance), -sense * math.sin(tolerance)
     return Mark(ex * c - ey * s, ey * c + ex * s, sense)._asdict()
 
@@ -56,7 +56,7 @@ MARK = elementwise("mark", _marked, Mark._fields)
 def unmarked(lane: Lane, mark: Mark) -> Scalar:
     """Normal impulse at the crossing, before the first step: 0 where slip starts beyond the mark, else nan."""
     away = ((lane.x0 == 0) & (lane.y0 == 0)) | (mark.sense != 0)
-    return jnp.where(away, jnp.nan, jnp.zeros_like(lane.v0))
+    return where(away, jnp.nan, jnp.zeros_like(lane.v0))
 
 
 def crossed(lane: Lane, mark: Mark, state: Slide, length: Scalar, known: Scalar, order: int) -> Scalar:
@@ -67,7 +67,7 @@ def crossed(lane: Lane, mark: Mark, state: Slide, length: Scalar, known: Scalar,
     along = mx * horner(series.X, length) + my * horner(series.Y, length)
     crosses = (nearing[0] < 0) & (horner(nearing, length) >= 0) & (along > 0) & (length > 0) & ~state.resting
     t = root_in(nearing, length, 0.5 * length, 0 * length, NEWTON_STEPS)
-    return jnp.where(crosses & jnp.isnan(known), state.books.impulse + impulse_at(series, t)[0], known)
+    return where(crosses & jnp.isnan(known), state.books.impulse + impulse_at(series, t)[0], known)
 
 
 def invariant_from(lane: Lane, last: Slide, known: Scalar, end: Scalar, tolerance: float) -> Scalar:
@@ -81,7 +81,7 @@ def invariant_from(lane: Lane, last: Slide, known: Scalar, end: Scalar, toleranc
     sx, sy = divide(x, r), divide(y, r)
     g, dh, turn = rates(lane.plane, sx, sy)[0], slopes(lane.plane, sx, sy)[1], jnp.abs(turn_ahead(lane.plane, sx, sy))
     converges = last.straight & (g < 0) & (dh < 0)
-    left = jnp.minimum(divide(jnp.full_like(turn, tolerance), turn, 1), 1) ** divide(g, jnp.where(converges, dh, 1))
-    there = last.books.impulse + r * (1 - left) / jnp.where(converges, -g, 1)
-    late = jnp.where(converges & (there <= end), there, jnp.nan)
-    return jnp.where(jnp.isnan(known), late, known)
+    left = jnp.minimum(divide(jnp.full_like(turn, tolerance), turn, 1), 1) ** divide(g, where(converges, dh, 1))
+    there = last.books.impulse + r * (1 - left) / where(converges, -g, 1)
+    late = where(converges & (there <= end), there, jnp.nan)
+    return where(jnp.isnan(known), late, known)

@@ -4,17 +4,16 @@ Polynomials are lists of coefficients, lowest power first, each coefficient one 
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.custom_batching import custom_vmap
 
-from jimpact.types import Flag, Pair, Scalar, Whole
+from jimpact.types import Flag, Scalar, Whole
 
 __all__ = [
-    "anywhere",
     "bracketed_root",
     "direction",
     "divide",
@@ -23,19 +22,30 @@ __all__ = [
     "horner_slope",
     "largest",
     "log2",
-    "lone_kernels",
     "norm",
-    "own_kernel",
-    "pair",
     "root_in",
+    "running_count",
     "small_rotation",
     "split_code",
     "sqrt",
-    "unpair",
+    "where",
     "with_code",
 ]
 
-T = TypeVar("T")
+
+def where(flag: Flag, a: Scalar | float, b: Scalar | float) -> Scalar:
+    """`jnp.where`. That is a function of its own, and a program has thousands of them, which XLA inlines one by one: so
+    here it is one operation, if all arrays have one shape.
+    """
+    arrays = [c for c in (a, b) if hasattr(c, "shape")]
+    if not arrays or any(c.shape != flag.shape for c in arrays):
+        return jnp.where(flag, a, b)
+    dtype = jnp.result_type(a, b)
+    return lax.select(flag, *(_like(flag, c, dtype) for c in (a, b)))
+
+
+def _like(flag: Flag, a: Scalar | float, dtype: Any) -> Scalar:
+    return lax.convert_element_type(a, dtype) if hasattr(a, "shape") else lax.full(flag.shape, a, dtype)
 
 
 # The quotients and roots below are selected after they are taken, those of their derivatives as well. So each has one
@@ -44,22 +54,22 @@ T = TypeVar("T")
 
 def divide(a: Scalar, b: Scalar, otherwise: float | Scalar = 0.0) -> Scalar:
     """a / b; where b = 0 the value is `otherwise`, with zero derivative in a and b."""
-    return jnp.where(b == 0, otherwise, _quotient(a, b))
+    return where(b == 0, otherwise, _quotient(a, b))
 
 
 @jax.custom_jvp
 def _quotient(a: Scalar, b: Scalar) -> Scalar:
     """a / b; where b = 0, zero."""
     bad = b == 0
-    return jnp.where(bad, 0, a / jnp.where(bad, 1, b))
+    return where(bad, 0, a / where(bad, 1, b))
 
 
 @_quotient.defjvp
 def _quotient_jvp(given: tuple[Scalar, Scalar], changes: tuple[Scalar, Scalar]) -> tuple[Scalar, Scalar]:
     (a, b), (da, db) = given, changes
     bad = jnp.abs(b) < jnp.finfo(b.dtype).tiny  # its inverse would overflow
-    value, inverse = _quotient(a, b), jnp.where(bad, 0, 1 / jnp.where(bad, 1, b))
-    finite = jnp.where(jnp.isfinite(value), value, 0)  # where it overflows, it has no derivative by b
+    value, inverse = _quotient(a, b), where(bad, 0, 1 / where(bad, 1, b))
+    finite = where(jnp.isfinite(value), value, 0)  # where it overflows, it has no derivative by b
     return value, (da - finite * db) * inverse
 
 
@@ -67,14 +77,14 @@ def _quotient_jvp(given: tuple[Scalar, Scalar], changes: tuple[Scalar, Scalar]) 
 def sqrt(a: Scalar) -> Scalar:
     """Square root; where a <= 0 the value and the derivative are zero."""
     good = a > 0
-    return jnp.where(good, jnp.sqrt(jnp.where(good, a, 1)), 0)
+    return where(good, jnp.sqrt(where(good, a, 1)), 0)
 
 
 @sqrt.defjvp
 def _sqrt_jvp(given: tuple[Scalar], changes: tuple[Scalar]) -> tuple[Scalar, Scalar]:
     root = sqrt(given[0])
     good = root > 0
-    return root, changes[0] * jnp.where(good, 0.5 / jnp.where(good, root, 1), 0)
+    return root, changes[0] * where(good, 0.5 / where(good, root, 1), 0)
 
 
 def norm(x: Scalar, y: Scalar) -> Scalar:
@@ -101,9 +111,10 @@ def largest(*a: Scalar) -> Scalar:
     size = jnp.abs(a[0])
     for other in a[1:]:
         size = jnp.maximum(size, jnp.abs(other))
-    return lax.stop_gradient(jnp.where(size > 0, size, 1))
+    return lax.stop_gradient(where(size > 0, size, 1))
 
 
+@partial(jax.jit, inline=True)
 def horner(c: Sequence[Scalar], t: Scalar) -> Scalar:
     """Value of the polynomial c at t."""
     value = c[-1]
@@ -121,6 +132,7 @@ def horner_slope(c: Sequence[Scalar], t: Scalar) -> tuple[Scalar, Scalar]:
     return value, slope
 
 
+@partial(jax.jit, static_argnames="steps", inline=True)
 def root_in(c: Sequence[Scalar], end: Scalar, guess: Scalar, tolerance: Scalar, steps: int) -> Scalar:
     """A root in [0, end] of a polynomial that rises from c(0) < 0 to c(end) >= 0.
 
@@ -130,17 +142,17 @@ def root_in(c: Sequence[Scalar], end: Scalar, guess: Scalar, tolerance: Scalar, 
     """
     low, high, value_low = jnp.zeros_like(end), end, c[0]
     slack = 4 * jnp.finfo(end.dtype).eps * end  # at convergence, round-off may point out of the bracket
-    t = jnp.where(guess >= 0, jnp.minimum(guess, end), 0.5 * end)
+    t = where(guess >= 0, jnp.minimum(guess, end), 0.5 * end)
     for _ in range(steps):
         value, slope = horner_slope(c, t)
         below = value < 0
-        low, value_low, high = jnp.where(below, t, low), jnp.where(below, value, value_low), jnp.where(below, high, t)
-        newton = t - value / jnp.where(slope == 0, 1, slope)
+        low, value_low, high = where(below, t, low), where(below, value, value_low), where(below, high, t)
+        newton = t - value / where(slope == 0, 1, slope)
         inside = (newton >= low - slack) & (newton <= high + slack)
-        t = jnp.where(inside, jnp.clip(newton, low, high), 0.5 * (low + high))
+        t = where(inside, jnp.clip(newton, low, high), 0.5 * (low + high))
     value = horner(c, t)
     far = value > tolerance
-    return jnp.where(far, low - value_low * (t - low) / jnp.where(far, value - value_low, 1), t)
+    return where(far, low - value_low * (t - low) / where(far, value - value_low, 1), t)
 
 
 def bracketed_root(
@@ -153,15 +165,15 @@ def bracketed_root(
     """
     at_low, at_high = function(low)[0], function(high)[0]
     there = (at_low <= 0) != (at_high <= 0)
-    sign = jnp.where(at_high > 0, 1, -1)
+    sign = where(at_high > 0, 1, -1)
 
     def step(_: Any, at: tuple[Scalar, Scalar, Scalar]) -> tuple[Scalar, Scalar, Scalar]:
         t, below, above = at
         value, slope = function(t)
         short = sign * value < 0
-        below, above = jnp.where(short, t, below), jnp.where(short, above, t)
-        newton = t - value / jnp.where(slope == 0, 1, slope)
-        return jnp.where((newton > below) & (newton < above), newton, 0.5 * (below + above)), below, above
+        below, above = where(short, t, below), where(short, above, t)
+        newton = t - value / where(slope == 0, 1, slope)
+        return where((newton > below) & (newton < above), newton, 0.5 * (below + above)), below, above
 
     at = 0.5 * (low + high), low, high
     if loop:
@@ -169,8 +181,8 @@ def bracketed_root(
     else:
         for _ in range(steps):
             at = step(None, at)
-    end = jnp.where(jnp.abs(at_low) <= jnp.abs(at_high), low, high)
-    return jnp.where(there, at[0], end), there
+    end = where(jnp.abs(at_low) <= jnp.abs(at_high), low, high)
+    return where(there, at[0], end), there
 
 
 def _layout(dtype: Any) -> tuple[Any, int, int, float]:
@@ -178,6 +190,26 @@ def _layout(dtype: Any) -> tuple[Any, int, int, float]:
     info = jnp.finfo(dtype)
     whole = jnp.int64 if info.bits == 64 else jnp.int32
     return whole, info.nmant, (info.maxexp - 1) << info.nmant, float(2**info.nmant)
+
+
+def running_count(flag: Flag) -> Whole:
+    """How many of one axis are flagged up to each, itself included. By products with a triangle of ones, exact in
+    float32: a cumulative sum is a dozen kernels on CPU, on one core.
+    """
+    size = flag.shape[0]
+    if size > 2**24:  # beyond, float32 does not count
+        return jnp.cumsum(flag, dtype=jnp.int32)
+    return _running_sum(flag.astype(jnp.float32)).astype(jnp.int32)
+
+
+def _running_sum(a: Scalar) -> Scalar:
+    size, row = a.shape[0], 32
+    if size <= 8 * row:
+        return a @ jnp.triu(jnp.ones((size, size), a.dtype))
+    rows = jnp.pad(a, (0, -size % row)).reshape(-1, row)
+    within = jnp.matmul(rows, jnp.triu(jnp.ones((row, row), a.dtype)), precision=lax.Precision.HIGHEST)
+    before = _running_sum(within[:, -1]) - within[:, -1]
+    return (within + before[:, None]).reshape(-1)[:size]
 
 
 def log2(a: Scalar) -> Scalar:
@@ -215,73 +247,3 @@ def split_code(a: Scalar) -> tuple[Scalar, Whole]:
     """The number and the code of `with_code`."""
     bits = lax.bitcast_convert_type(a, _layout(a.dtype)[0])
     return with_code(a), (bits & 7).astype(jnp.int32)
-
-
-@custom_vmap
-def anywhere(flag: Flag) -> Flag:
-    """Whether any lane of all is flagged, those of a surrounding `vmap` included: a scalar that stays one.
-
-    So a conditional on it stays a conditional under `vmap`, where it would otherwise compute both branches.
-    """
-    return jnp.any(flag)
-
-
-@anywhere.def_vmap
-def _anywhere_vmap(axis_size: int, in_batched: list[bool], flag: Flag) -> tuple[Flag, bool]:
-    return anywhere(flag), False
-
-
-def own_kernel(go: Flag | None, function: Callable[..., T], *arguments: Any) -> T:
-    """function(*arguments), compiled as a computation of its own.
-
-    `go` is a scalar that is always true, but that the compiler cannot know to be. XLA fuses long
-    elementwise chains by computing them again for each consumer; a conditional is a border that it
-    does not fuse across, so what comes out is computed once. Without it a step costs 20x more on CPU. None for `go`
-    leaves it to XLA. Each result must have the shape of one of the arguments.
-    """
-    if go is None:
-        return function(*arguments)
-    function = jax.jit(function)  # traced once for its shapes and its value
-    shapes = jax.eval_shape(function, *arguments)
-
-    def zeros(*arguments: Any) -> T:
-        # Made from an argument of their shape, so that they live on the same devices.
-        def zero(shape: jax.ShapeDtypeStruct) -> Any:
-            like = next(a for a in jax.tree.leaves(arguments) if jnp.shape(a) == shape.shape)
-            return jnp.where(like == like, 0, 0).astype(shape.dtype)
-
-        return jax.tree.map(zero, shapes)
-
-    return lax.cond(go, jax.checkpoint(function), zeros, *arguments)
-
-
-def lone_kernels(go: Flag | None, function: Callable[..., list[Scalar]], *arguments: Any) -> list[Scalar]:
-    """The same for a function of several results, with a computation for each two: as a `pair`, if they have one shape.
-
-    Results of one computation share what is expensive (roots and quotients), each in a kernel of its own with all that
-    is behind it: where these are many, it is less work to do everything again for each pair. The function must have no
-    kernels of its own.
-    """
-    if go is None:
-        return function(*arguments)
-    function = jax.jit(function)  # traced once for all pairs
-    shapes = [a.shape for a in jax.eval_shape(function, *arguments)]
-    results: list[Scalar] = []
-    for i in range(0, len(shapes), 2):
-        two = shapes[i : i + 2]
-        if len(two) == 2 and two[0] == two[1]:
-            results += unpair(own_kernel(go, lambda *a, i=i: pair(*function(*a)[i : i + 2]), *arguments))
-        else:
-            results += own_kernel(go, lambda *a, i=i: function(*a)[i : i + 2], *arguments)
-    return results
-
-
-def pair(a: Scalar, b: Scalar) -> Pair:
-    """Two numbers in one complex array. XLA on CPU computes each result of a kernel on its own, with all that is
-    behind it; a pair is one result.
-    """
-    return lax.complex(a, b)
-
-
-def unpair(z: Pair) -> tuple[Scalar, Scalar]:
-    return jnp.real(z), jnp.imag(z)

@@ -3,21 +3,33 @@ and results stays in the cache, or at least does not grow with the batch.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.interpreters import partial_eval
 
-from jimpact.numerics import lone_kernels
+from jimpact.kernels import Slice, opened
 from jimpact.program import BLOCK, Function, Indices, Kind, Names, Program, absent, floats
+from jimpact.stages import Stage, pulled, pushed
 from jimpact.types import Array, Flag
 
-__all__ = ["composite", "elementwise", "in_grains", "in_parts"]
+__all__ = ["Smooth", "composite", "elementwise", "in_grains", "in_parts"]
 
 GRAIN = 256  # lanes: multiples of it are shared evenly by cores, in whole vectors; other numbers may run on one core
 CHUNK = 11 * BLOCK  # lanes: enough to fill a device, few enough for what is between programs to be no matter
+
+
+class Smooth(NamedTuple):
+    """A formula for the floating results of an elementwise program, to be differentiated: names of its operands, stages
+    of function(static, numbers), and what is `known` to have no derivative: known(static, go, *operands), by name.
+    """
+
+    operands: Names
+    stages: Sequence[Stage]
+    known: Callable[..., dict[str, Any]] = lambda *_: {}
 
 
 def elementwise(
@@ -26,48 +38,45 @@ def elementwise(
     results: Names,
     kind: Kind = floats,
     optional: Mapping[int, Names] | None = None,
-    smooth: Function | None = None,
-    known: Callable[..., Any] | None = None,
+    smooth: Smooth | None = None,
 ) -> Program:
     """A program of function(static, wanted, go, *operands), which treats every lane alike and can be differentiated.
 
     It goes through a large batch in blocks, so that what is between operands and results stays in the cache. `go` is
-    as `own_kernel` wants it. Its derivatives are programs of the same kind: those of `smooth`, a formula for the same
-    floating results, or else of the function without kernels of its own, for they have too many results. `smooth` gets,
-    in place of `go`, what is `known` to have no derivative: known(static, go, *operands).
+    as `own_kernel` wants it. Its derivatives are programs of the same kind: those of `smooth`, or else of the function
+    without kernels of its own, for they have too many results.
     """
-    value = Program(name, _by_blocks(function), results, kind, optional)
-    plain, beforehand = smooth or function, known or (lambda *_: None)
 
-    def moving(static: Any, wanted: Names, fixed: Any, operands: Sequence[Array], which: Indices) -> Callable[..., Any]:
-        def of(*operands: Array) -> tuple[Array, ...]:
-            values = plain(static, wanted, fixed, *operands)
-            return tuple(values[name] for name in wanted)
+    def plain(static: Any, wanted: Names, go: Flag | None, *operands: Array) -> dict[str, Array]:
+        return function(static, wanted, go, *opened(operands))
 
-        return _of_some(of, operands, which)
+    value = Program(name, _by_blocks(function if smooth else plain), results, kind, optional)
+
+    def formula(static: Any, go: Flag, operands: Sequence[Array | None]) -> tuple[list[Stage], dict[str, Any], Names]:
+        """Stages, what is known before them, and the names of the operands."""
+        if smooth:
+            stages = [Stage(partial(stage.function, static), stage.alone) for stage in smooth.stages]
+            names, known = smooth.operands, smooth.known(static, go, *operands)
+        else:
+            names, known = tuple(map(str, range(len(operands)))), {}
+            of = lambda at: plain(static, results, None, *(at.get(name) for name in names))  # noqa: E731
+            stages = [Stage(of, alone=False)]
+        there = {name: a for name, a in zip(names, operands, strict=True) if a is not None}
+        return stages, there | known, names
 
     def changes(static: Any, wanted: Names, go: Flag, *operands: Array) -> dict[str, Array]:
         inner, which = static
         given, tangents = operands[: -len(which)], operands[-len(which) :]
-        there = {i: t for i, t in zip(which, tangents, strict=True) if given[i] is not None}
+        stages, known, names = formula(inner, go, given)
+        moving = {names[i]: t for i, t in zip(which, tangents, strict=True) if given[i] is not None}
+        return pushed(stages, go, known, moving, wanted)
 
-        def of(fixed: Any, given: Sequence[Array], there: dict[int, Array]) -> list[Array]:
-            f = moving(inner, wanted, fixed, given, tuple(there))
-            return list(jax.jvp(f, tuple(given[i] for i in there), tuple(there.values()))[1])
-
-        fixed = beforehand(inner, go, *given)
-        return dict(zip(wanted, lone_kernels(go if smooth else None, of, fixed, given, there), strict=True))
-
-    def pulled(static: Any, wanted: Names, go: Flag, *operands: Array) -> dict[str, Array]:
-        inner, which, names = static
-        given, cotangents = operands[: -len(names)], operands[-len(names) :]
-
-        def of(fixed: Any, given: Sequence[Array], cotangents: Sequence[Array]) -> list[Array]:
-            f = moving(inner, names, fixed, given, which)
-            return list(jax.vjp(f, *(given[i] for i in which))[1](cotangents))
-
-        bars = lone_kernels(go if smooth else None, of, beforehand(inner, go, *given), given, cotangents)
-        return {str(i): bar for i, bar in zip(which, bars, strict=True)}
+    def cotangents(static: Any, wanted: Names, go: Flag, *operands: Array) -> dict[str, Array]:
+        inner, which, ends = static
+        given, bars = operands[: -len(ends)], operands[-len(ends) :]
+        stages, known, names = formula(inner, go, given)
+        found = pulled(stages, go, known, dict(zip(ends, bars, strict=True)), tuple(names[i] for i in which))
+        return {str(i): found[names[i]] if names[i] in found else _zeros(given[i]) for i in which}
 
     def like(static: Any, name: str, operands: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
         operand = operands[int(name)]
@@ -81,7 +90,7 @@ def elementwise(
     forward = Program(
         f"{name}_tangent", _by_blocks(changes), results, lambda static, *rest: kind(static[0], *rest), also_changes
     )
-    reverse = Program(f"{name}_cotangent", _by_blocks(pulled), (), like)
+    reverse = Program(f"{name}_cotangent", _by_blocks(cotangents), (), like)
 
     def jvp(static: Any, wanted: Names, operands: Sequence[Array], tangents: Sequence[Any]) -> Any:
         values = value(static, *operands, wanted=wanted)
@@ -117,7 +126,8 @@ def composite(name: str, function: Function, results: Names, kind: Kind) -> Prog
 
         return some
 
-    def needed(static: Any, wanted: Names, _: Flag, *operands: Array) -> dict[str, Array]:
+    def needed(static: Any, wanted: Names, _: Flag, *closed: Array) -> dict[str, Array]:
+        operands = opened(closed)
         traced = jax.make_jaxpr(of(static, wanted))(*operands)
         jaxpr, constants, used = partial_eval.dce_jaxpr_consts(traced.jaxpr, [True] * len(wanted))
         chosen = lambda values, which: [a for a, use in zip(values, which, strict=True) if use]  # noqa: E731
@@ -134,6 +144,10 @@ def composite(name: str, function: Function, results: Names, kind: Kind) -> Prog
     program = Program(name, _in_parts(needed, needed, lambda: CHUNK), results, kind)
     program.define_jvp(jvp)
     return program
+
+
+def _zeros(like: Any) -> Array:
+    return jnp.zeros_like(opened(like))
 
 
 def _by_blocks(function: Function) -> Function:
@@ -172,8 +186,8 @@ def _in_parts(function: Function, small: Function, largest: Callable[[], int]) -
 
         @jax.jit  # traced once for its shapes and its value
         def results(index: Array, first: Array) -> dict[str, Array]:
-            some = [a if a is None else lax.dynamic_slice_in_dim(a, first, block) for a in operands]
-            values = function(static, wanted, index >= 0, *some)
+            some = [a if a is None else Slice(a, first, block) for a in operands]
+            values = opened(function(static, wanted, index >= 0, *some))
             return {name: values[name] for name in wanted}
 
         def one(index: Array, all_: dict[str, Array]) -> dict[str, Array]:

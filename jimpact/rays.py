@@ -22,7 +22,7 @@ import jax.numpy as jnp
 from jax.lax import stop_gradient
 
 from jimpact.contact import check_batch, floating
-from jimpact.numerics import bracketed_root, divide, largest, norm, sqrt
+from jimpact.numerics import bracketed_root, divide, largest, norm, sqrt, where
 from jimpact.types import Array, ArrayLike, Flag, Float, Matrix3, Scalar
 
 __all__ = [
@@ -111,7 +111,7 @@ def turn_ahead(plane: Plane, sx: Scalar, sy: Scalar) -> Scalar:
     h, dh = rates(plane, sx, sy)[1], slopes(plane, sx, sy)[1]
     none = ROUND * jnp.finfo(h.dtype).eps * largest_rate(plane)
     straight, flat = jnp.abs(h) <= none, jnp.abs(dh) <= none
-    return jnp.where(flat, jnp.where(straight, 0, 1), divide(-h, dh))
+    return where(flat, where(straight, 0, 1), divide(-h, dh))
 
 
 def line_errors(
@@ -131,13 +131,13 @@ def line_errors(
     turn = jnp.abs(h) * inverse
     g = jnp.maximum(g, g + dg * h * inverse)  # here, and along the line
     falls = g < 0
-    length = jnp.where(falls, divide(r, -g), impulse)
+    length = where(falls, divide(r, -g), impulse)
     across = jnp.maximum(turn * r, change)
     bend = divide(turn * across, r, jnp.inf) * (1 + size * inverse) * jnp.maximum(plane.mu, 1)
-    bend = jnp.where(ahead, bend * jnp.minimum(length / impulse, 1), jnp.inf)
+    bend = where(ahead, bend * jnp.minimum(length / impulse, 1), jnp.inf)
     push = divide(across, tBt * impulse, jnp.inf)
     coupling = jnp.abs(plane.dy * sx - plane.dx * sy)
-    late = push * coupling * jnp.where(falls, r / (plane.mu * tBt - jnp.minimum(g, 0)), jnp.inf)
+    late = push * coupling * where(falls, r / (plane.mu * tBt - jnp.minimum(g, 0)), jnp.inf)
     return bend, push, late
 
 
@@ -177,8 +177,8 @@ def diverging_ray(plane: Plane, exists: Flag) -> tuple[Scalar, Scalar]:
 
     s = (l + mu B)^-1 d with l > 0 the root of |s| = 1.
     """
-    dx, dy = jnp.where(exists, plane.dx, 1), jnp.where(exists, plane.dy, 0)
-    mu = jnp.where(exists, plane.mu, 0)
+    dx, dy = where(exists, plane.dx, 1), where(exists, plane.dy, 0)
+    mu = where(exists, plane.mu, 0)
     return secular_direction(dx, dy, (mu * plane.bxx, mu * plane.bxy, mu * plane.bxy, mu * plane.byy))
 
 
@@ -186,7 +186,7 @@ def leaving_ray(plane: Plane, static_friction: Scalar) -> tuple[Scalar, Scalar]:
     """The diverging ray; (0, 0) where slip sticks at zero."""
     stick = sticks(plane, static_friction)
     qx, qy = diverging_ray(plane, ~stick)
-    return jnp.where(stick, 0, qx), jnp.where(stick, 0, qy)
+    return where(stick, 0, qx), where(stick, 0, qy)
 
 
 def secular_direction(fx: Scalar, fy: Scalar, M: Matrix2) -> tuple[Scalar, Scalar]:
@@ -199,7 +199,7 @@ def secular_direction(fx: Scalar, fy: Scalar, M: Matrix2) -> tuple[Scalar, Scala
     inverse = divide(jnp.ones_like(size), size)
     fx, fy, M = fx * inverse, fy * inverse, tuple(entry * inverse for entry in M)
     length = norm(fx, fy)
-    rate = jnp.where(M[0] == 0, length, jnp.maximum(length - M[0] - M[3], 0))  # M = 0: no start where it is singular
+    rate = where(M[0] == 0, length, jnp.maximum(length - M[0] - M[3], 0))  # M = 0: no start where it is singular
     for _ in range(SECULAR_STEPS):
         rate = stop_gradient(secular_step(fx, fy, M, rate)[2])
     sx, sy, _ = secular_step(fx, fy, M, secular_step(fx, fy, M, rate)[2])
@@ -237,15 +237,15 @@ def invariant_directions(
     W, mu = jnp.broadcast_to(W.astype(dtype), (*batch, 3, 3)), jnp.broadcast_to(mu.astype(dtype), batch)
     usable = jnp.isfinite(W).all((-1, -2)) & jnp.isfinite(mu) & (mu >= 0)
     usable &= (W[..., 0, 0] > 0) & (W[..., 1, 1] > 0) & (W[..., 2, 2] > 0)
-    plane = plane_of(jnp.where(usable[..., None, None], W, jnp.eye(3, dtype=dtype)), jnp.where(usable, mu, 1))
+    plane = plane_of(where(usable[..., None, None], W, jnp.eye(3, dtype=dtype)), where(usable, mu, 1))
     roots, everywhere = _roots(plane)
     vectors, growth = [], []
     for x, y, there in roots:
         sx, sy = polished(plane, x, y)
         g = rates(plane, sx, sy)[0]
         there = there & usable
-        vectors.append(jnp.where(there[..., None], jnp.stack([sx, sy], -1), jnp.nan))
-        growth.append(jnp.where(there | (everywhere & usable), g, jnp.nan))
+        vectors.append(where(there[..., None], jnp.stack([sx, sy], -1), jnp.nan))
+        growth.append(where(there | (everywhere & usable), g, jnp.nan))
     return jnp.stack(vectors, -2), jnp.stack(growth, -1)
 
 
@@ -253,19 +253,19 @@ def destination(plane: Plane, sx: Scalar, sy: Scalar) -> tuple[Scalar, Scalar]:
     """The invariant direction that slip along s turns to, if it lasts; s itself where it does not turn."""
     plane, sx, sy = stop_gradient((plane, sx, sy))
     h = rates(plane, sx, sy)[1]
-    turning = jnp.where(jnp.abs(h) <= ROUND * jnp.finfo(h.dtype).eps * largest_rate(plane), 0, jnp.sign(h))
-    ex, ey, nearest = sx, sy, jnp.where(turning == 0, 0.0, jnp.inf)
+    turning = where(jnp.abs(h) <= ROUND * jnp.finfo(h.dtype).eps * largest_rate(plane), 0, jnp.sign(h))
+    ex, ey, nearest = sx, sy, where(turning == 0, 0.0, jnp.inf)
     for x, y, there in _roots(plane)[0]:
         ahead = _turn(sx * x + sy * y, turning * (sx * y - sy * x))
         closer = there & (ahead < nearest)
-        ex, ey, nearest = jnp.where(closer, x, ex), jnp.where(closer, y, ey), jnp.where(closer, ahead, nearest)
+        ex, ey, nearest = where(closer, x, ex), where(closer, y, ey), where(closer, ahead, nearest)
     return ex, ey
 
 
 def _turn(x: Scalar, y: Scalar) -> Scalar:
     """From 0 to 4 once around: grows with the angle of (x, y), for a fraction of its cost."""
     slope = divide(x, jnp.abs(x) + jnp.abs(y), 1.0)
-    return jnp.where(y >= 0, 1 - slope, 3 + slope)
+    return where(y >= 0, 1 - slope, 3 + slope)
 
 
 def _roots(plane: Plane) -> tuple[list[tuple[Scalar, Scalar, Flag]], Flag]:
@@ -274,7 +274,7 @@ def _roots(plane: Plane) -> tuple[list[tuple[Scalar, Scalar, Flag]], Flag]:
     mu = frozen.mu
     ca, sa = _half(frozen.bxx - frozen.byy, 2 * frozen.bxy)
     d1, d2 = ca * frozen.dx + sa * frozen.dy, ca * frozen.dy - sa * frozen.dx
-    flip1, flip2 = jnp.where(d1 < 0, -1, 1), jnp.where(d2 < 0, -1, 1)
+    flip1, flip2 = where(d1 < 0, -1, 1), where(d2 < 0, -1, 1)
     d1, d2 = jnp.abs(d1), jnp.abs(d2)
     m = mu * norm(frozen.bxx - frozen.byy, 2 * frozen.bxy)
 
@@ -297,7 +297,7 @@ def _roots(plane: Plane) -> tuple[list[tuple[Scalar, Scalar, Flag]], Flag]:
     zero, one = jnp.zeros_like(m), jnp.ones_like(m)
     mx, my = jnp.cbrt(d1), -jnp.cbrt(d2)
     length = norm(mx, my)
-    middle = jnp.where(length > 0, divide(mx, length), 0.5**0.5), jnp.where(length > 0, divide(my, length), -(0.5**0.5))
+    middle = where(length > 0, divide(mx, length), 0.5**0.5), where(length > 0, divide(my, length), -(0.5**0.5))
     found = [
         root((one, zero), (zero, one)),
         root((-one, zero), (zero, -one)),
@@ -316,11 +316,11 @@ def _roots(plane: Plane) -> tuple[list[tuple[Scalar, Scalar, Flag]], Flag]:
 def _half(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
     """Cosine and sine of half the angle of (x, y); of 0 at the origin."""
     length = norm(x, y)
-    c, s = jnp.where(length > 0, divide(x, length), 1), divide(y, length)
+    c, s = where(length > 0, divide(x, length), 1), divide(y, length)
     large = jnp.sqrt(0.5 * (1 + jnp.abs(c)))
     small = 0.5 * jnp.abs(s) / large
-    sign = jnp.where(s < 0, -1, 1)
-    return jnp.where(c >= 0, large, small), sign * jnp.where(c >= 0, small, large)
+    sign = where(s < 0, -1, 1)
+    return where(c >= 0, large, small), sign * where(c >= 0, small, large)
 
 
 def polished(plane: Plane, sx: Scalar, sy: Scalar) -> tuple[Scalar, Scalar]:

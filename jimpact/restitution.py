@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 
-from jimpact.numerics import divide, sqrt
+from jimpact.numerics import divide, sqrt, where
 from jimpact.types import Flag, Scalar
 
 __all__ = [
@@ -83,9 +83,9 @@ def book(books: Books, impulse: Scalar, work: Scalar) -> Books:
     c = books.compressing
     return books._replace(
         impulse=books.impulse + impulse,
-        compression_impulse=books.compression_impulse + jnp.where(c, impulse, 0),
-        compression_work=books.compression_work + jnp.where(c, work, 0),
-        restitution_work=books.restitution_work + jnp.where(c, 0, work),
+        compression_impulse=books.compression_impulse + where(c, impulse, 0),
+        compression_work=books.compression_work + where(c, work, 0),
+        restitution_work=books.restitution_work + where(c, 0, work),
     )
 
 
@@ -94,8 +94,8 @@ def end_of_compression(books: Books, now: Flag) -> Books:
     first = now & (books.compressions == 1)
     return books._replace(
         compressing=books.compressing & ~now,
-        first_end=jnp.where(first, books.impulse, books.first_end),
-        last_end=jnp.where(now, books.impulse, books.last_end),
+        first_end=where(first, books.impulse, books.first_end),
+        last_end=where(now, books.impulse, books.last_end),
     )
 
 
@@ -103,15 +103,15 @@ def start_of_compression(books: Books, now: Flag) -> Books:
     """Open a further compression in the lanes `now`."""
     return books._replace(
         compressing=books.compressing | now,
-        last_start=jnp.where(now, books.impulse, books.last_start),
-        compressions=books.compressions + jnp.where(now, 1, 0),
+        last_start=where(now, books.impulse, books.last_start),
+        compressions=books.compressions + where(now, 1, 0),
     )
 
 
 def overrun(p: Scalar, v: Scalar, k: Scalar) -> Scalar:
     """Normal impulse v/k between the exact zero of v and here, at p, where v = 0 up to a landing error."""
     near = jnp.abs(v) <= LARGEST_EXTRA * jnp.abs(k) * p  # else v is noise about a flat place
-    return jnp.where(near, divide(v, k), 0)
+    return where(near, divide(v, k), 0)
 
 
 def switch(books: Books, now: Flag, extra: Scalar, work: Scalar) -> Books:
@@ -119,7 +119,7 @@ def switch(books: Books, now: Flag, extra: Scalar, work: Scalar) -> Books:
 
     Its value is round-off; its derivative is that of the moment at which v = 0, hence exact books.
     """
-    sign = jnp.where(books.compressing, -1, 1)
+    sign = where(books.compressing, -1, 1)
     moved = books._replace(
         impulse=books.impulse - extra,
         compression_impulse=books.compression_impulse + sign * extra,
@@ -133,16 +133,16 @@ def switch(books: Books, now: Flag, extra: Scalar, work: Scalar) -> Books:
 def _stronge_distance(missing: Scalar, v: Scalar, k: Scalar, books: Books, e: Scalar) -> Scalar:
     # From rest with nothing released yet: e linear, so that d/de is finite at e = 0.
     fresh = (v == 0) & (books.restitution_work == 0) & (k > 0)
-    from_rest = e * sqrt(jnp.where(fresh, divide(-2 * books.compression_work, k), 0))
+    from_rest = e * sqrt(where(fresh, divide(-2 * books.compression_work, k), 0))
     reachable = v * v + 2 * k * missing
-    both = v + sqrt(jnp.where(fresh, 0, reachable))
-    x = jnp.where(both > 0, divide(2 * missing, both), 0)
-    return jnp.where(fresh, from_rest, jnp.where(reachable < 0, jnp.inf, x))
+    both = v + sqrt(where(fresh, 0, reachable))
+    x = where(both > 0, divide(2 * missing, both), 0)
+    return where(fresh, from_rest, where(reachable < 0, jnp.inf, x))
 
 
 def _newton_distance(missing: Scalar, v: Scalar, k: Scalar, books: Books, e: Scalar) -> Scalar:
     rising = k > 0
-    return jnp.where(rising, divide(missing, k), jnp.where(missing <= 0, 0, jnp.inf))
+    return where(rising, divide(missing, k), where(missing <= 0, 0, jnp.inf))
 
 
 RULES = {

@@ -15,8 +15,9 @@ import jax.numpy as jnp
 from jax import lax
 
 from jimpact.hodograph import Accuracy, Lane, Slide, lane_at
+from jimpact.kernels import own_kernel
 from jimpact.mark import Mark, crossed, unmarked
-from jimpact.numerics import norm, own_kernel, split_code
+from jimpact.numerics import norm, running_count, split_code, where
 from jimpact.parts import in_grains
 from jimpact.program import Program
 from jimpact.rays import Plane
@@ -163,7 +164,7 @@ def _queue(fixed: Array, way: Way, log: Array | None, wanted: Names) -> Any:
     size, dtype, order = fixed.shape[1], fixed.dtype, _order(fixed)
 
     def lane_in(place: Whole) -> Whole:
-        return jnp.where(place < size, order.at[place].get(mode="clip"), size)
+        return where(place < size, order.at[place].get(mode="clip"), size)
 
     def take(which: Whole) -> Array:
         which = jnp.minimum(which, size - 1)
@@ -179,33 +180,33 @@ def _queue(fixed: Array, way: Way, log: Array | None, wanted: Names) -> Any:
     wanted = tuple(name for name in wanted if name in OUT)
 
     def steps(carry: Any) -> Any:
-        which, next_, lanes, walk, rows, log = carry
+        which, next_, left, lanes, walk, rows, log = carry
 
         def one(index: Whole, inner: tuple[Walk, Array | None]) -> tuple[Walk, Array | None]:
             walk, log = inner
             after, length = _step(lanes, walk, way, index >= 0)
             if log is not None:
-                here = taken(walk.at), jnp.where(walk.at.flags & RESTING > 0, size, which)
+                here = taken(walk.at), where(walk.at.flags & RESTING > 0, size, which)
                 log = log.at[here].set(length, mode="drop")
             return after, log
 
         walk, log = lax.fori_loop(0, PACE, one, (walk, log))
-        done = (walk.at.flags & RESTING > 0) | (taken(walk.at) >= way.accuracy.most)
-        rows = put(rows, jnp.where(done, which, size), walk)
-        place = jnp.cumsum(done, dtype=jnp.int32)
-        which = jnp.where(done, lane_in(next_ + place - 1), which)
-        next_ = jnp.minimum(next_ + place[-1], size)
+        done = (which < size) & ((walk.at.flags & RESTING > 0) | (taken(walk.at) >= way.accuracy.most))
+        rows = put(rows, where(done, which, size), walk)
+        place = running_count(done)
+        which = where(done, lane_in(next_ + place - 1), which)
+        next_, left = jnp.minimum(next_ + place[-1], size), left - place[-1]
         lanes = take(which)
-        walk = jax.tree.map(lambda a, b: jnp.where(done, a, b), _set_out(lanes), walk)
-        flags = walk.at.flags | jnp.where(which == size, RESTING, 0)
-        return which, next_, lanes, walk._replace(at=walk.at._replace(flags=flags)), rows, log
+        walk = jax.tree.map(lambda a, b: where(done, a, b), _set_out(lanes), walk)
+        flags = walk.at.flags | where(which == size, RESTING, 0)
+        return which, next_, left, lanes, walk._replace(at=walk.at._replace(flags=flags)), rows, log
 
     slots = slots_for(size)
     which = order[:slots]
     lanes = take(which)
     rows = jnp.zeros((size, len(wanted)), dtype)
-    carry = (which, jnp.int32(slots), lanes, _set_out(lanes), rows, log)
-    carry = lax.while_loop(lambda carry: jnp.any(carry[0] < size), steps, carry)
+    carry = (which, jnp.int32(slots), jnp.int32(size), lanes, _set_out(lanes), rows, log)
+    carry = lax.while_loop(lambda carry: carry[2] > 0, steps, carry)
     values = {name: carry[-2][:, i] for i, name in enumerate(wanted)}
     return values | {name: values[name].astype(jnp.int32) for name in WHOLE if name in wanted}, carry[-1]
 
@@ -219,8 +220,8 @@ def _order(fixed: Array) -> Whole:
     slowest = plane.w - plane.mu * norm(plane.dx, plane.dy)  # rise of v with the impulse
     most = (1 + lane.e) * -lane.v0  # rise of v
     short = lane.rate * most < slowest * norm(lane.x0, lane.y0)
-    behind = jnp.cumsum(short, dtype=jnp.int32)
-    place = jnp.where(short, behind + (index.size - 1 - behind[-1]), index - behind)
+    behind = running_count(short)
+    place = where(short, behind + (index.size - 1 - behind[-1]), index - behind)
     return index.at[place].set(index, unique_indices=True, mode="promise_in_bounds")
 
 

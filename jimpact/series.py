@@ -20,8 +20,11 @@ begins with the second power, and there is nothing to divide by.
 | unit   | length of the clock's unit in tau (any positive number)                 | kg      |
 """
 
+from functools import partial, reduce
+from operator import add, mul
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 
 from jimpact.numerics import horner
@@ -35,6 +38,7 @@ __all__ = [
     "expand",
     "impulse_at",
     "integrate",
+    "integrate_back",
     "next_term",
     "normal_series",
     "rates_of",
@@ -104,6 +108,49 @@ def integrate(rates: Rates, t: Scalar, order: int) -> Integrals:
     return Integrals(horner(Q, t), horner(H, t), horner(T, t), work)
 
 
+@partial(jax.jit, static_argnames="order", inline=True)
+def integrate_back(rates: Rates, t: Scalar, bars: Integrals, order: int) -> Rates:
+    """Cotangents of the rates from those of the integrals: the transpose of `integrate`, from the last coefficients to
+    the first. (JAX finds the same, in twice as many operations and ten times the time to trace.)
+    """
+    g, h, a, b, c, f = rates
+    X, U, Y, Q, H, T = _flow(rates, order)
+    speed, along = [x + u for x, u in zip(X, U, strict=True)], [a * q + b * p for q, p in zip(Q, T, strict=True)]
+    powers = [jnp.ones_like(t)]
+    for _ in range(order + 1):
+        powers.append(powers[-1] * t)
+    share = [bars.work * powers[n + 1] * (1 / (n + 1)) for n in range(order + 1)]  # of coefficient n of the product
+    dot = lambda some, others: reduce(add, map(mul, some, others))  # noqa: E731
+    of_along = [dot(share[j:], speed) for j in range(order + 1)]
+    of_speed = [dot(share[i + 1 :], along[1:]) for i in range(order)] + [jnp.zeros_like(t)]
+
+    x, u, y = list(of_speed), list(of_speed), [jnp.zeros_like(t)] * (order + 1)
+    q = [bars.q * p + a * w for p, w in zip(powers, of_along, strict=False)] + [bars.q * powers[-1]]
+    r = [bars.t * p + b * w for p, w in zip(powers, of_along, strict=False)] + [bars.t * powers[-1]]
+    e = [bars.h * p for p in powers]
+    for n in range(order + 1, 0, -1):
+        if n <= order:
+            for j in range(1, n):  # U[n] from U (2 X + U) = Y^2
+                y[j] = y[j] + u[n] * Y[n - j]
+            for j in range(2, n):
+                x[n - j] = x[n - j] - u[n] * U[j]
+                u[j] = u[j] - u[n] * speed[n - j]
+            q[n] = q[n] + g * x[n] + h * y[n]
+            r[n] = r[n] - c * x[n] - f * y[n]
+            e[n] = e[n] + a * x[n] + b * y[n]
+        x[n - 1], y[n - 1], u[n - 1] = (z + w[n] * (1 / n) for z, w in ((x[n - 1], q), (y[n - 1], r), (u[n - 1], e)))
+    x, y = x[1:], y[1:]
+    return Rates(
+        dot(x, Q[1:]),
+        dot(y, Q[1:]),
+        dot(of_along[1:], Q[1:]) + dot(x[2:], H[3:]),
+        dot(of_along[2:], T[2:]) + dot(y[2:], H[3:]),
+        -dot(x[1:], T[2:]),
+        -dot(y[1:], T[2:]),
+    )
+
+
+@partial(jax.jit, static_argnames="order", inline=True)
 def _flow(rates: Rates, order: int) -> tuple[list[Scalar], ...]:
     """X, U, Y, Q, H, T."""
     g, h, a, b, c, f = rates
@@ -151,6 +198,7 @@ def impulse_at(series: Series, t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     return p, along * series.sx - across * series.sy, along * series.sy + across * series.sx
 
 
+@partial(jax.jit, static_argnames="top", inline=True)
 def work_series(velocity: list[Scalar], rate: list[Scalar], scale: Scalar, top: int) -> list[Scalar]:
     """Coefficients, up to `top`, of the integral of velocity x rate x scale over the clock."""
     work = [jnp.zeros_like(velocity[0])]

@@ -35,19 +35,8 @@ from jimpact.hodograph import (
     turn_over,
     velocity,
 )
-from jimpact.numerics import (
-    divide,
-    exp2,
-    horner,
-    log2,
-    norm,
-    own_kernel,
-    pair,
-    root_in,
-    sqrt,
-    unpair,
-    with_code,
-)
+from jimpact.kernels import own_kernel, pair, unpair
+from jimpact.numerics import divide, exp2, horner, log2, norm, root_in, sqrt, where, with_code
 from jimpact.rays import Plane, line_errors, normal_rate, rates
 from jimpact.restitution import Books, StopRule, book, overrun
 from jimpact.series import Series, impulse_at, speed_series, work_series
@@ -165,7 +154,7 @@ def state_of(at: Travel) -> Slide:
 
 def _course(at: Travel) -> Course:
     length = unpair(at.measured)[0]
-    return Course(jnp.where(length < 0, -length, jnp.inf), (at.flags >> WAITED) & 3, unpair(at.normal)[1])
+    return Course(where(length < 0, -length, jnp.inf), (at.flags >> WAITED) & 3, unpair(at.normal)[1])
 
 
 def taken(at: Travel) -> Whole:
@@ -218,8 +207,8 @@ def step(fixed: Array, at: Travel, way: Way, go: Flag) -> tuple[Travel, Scalar]:
     settled = _settled(at, measured, to, across, work)
     after = turn_over(settled, code, extra, 0.5 * velocity(lane_at(fixed), settled)[2] * extra)
     length = unpair(measured)[0]
-    waited = jnp.where(length < 0, _course(at).waited + 1, 0)
-    steps = taken(at) + jnp.where(at.flags & RESTING > 0, 0, 1)
+    waited = where(length < 0, _course(at).waited + 1, 0)
+    steps = taken(at) + where(at.flags & RESTING > 0, 0, 1)
     there = _packed(after, across, to, measured, waited << WAITED | steps << TAKEN)
     if not way.events:
         there = there._replace(**{name: getattr(at, name) for name in EVENTS})
@@ -258,23 +247,23 @@ def _measure(lane: Lane, state: Slide, course: Course, rule: StopRule, accuracy:
     fall = (course.waited < 2) & ~books.compressing & (horner(V, reach) < 0) & ~flat
 
     bounding = flat | fall
-    E = [jnp.where(books.compressing, v, s) for v, s in zip(V, S, strict=True)]  # rises to 0: end of phase
-    F = [jnp.where(flat, g, jnp.where(fall, -v, e)) for g, v, e in zip(G, V, E, strict=True)]
-    scale = jnp.where(flat, coupling, jnp.where(books.compressing | fall, 1 + jnp.abs(V[0]), target))
-    x = jnp.where(
+    E = [where(books.compressing, v, s) for v, s in zip(V, S, strict=True)]  # rises to 0: end of phase
+    F = [where(flat, g, where(fall, -v, e)) for g, v, e in zip(G, V, E, strict=True)]
+    scale = where(flat, coupling, where(books.compressing | fall, 1 + jnp.abs(V[0]), target))
+    x = where(
         books.compressing,
-        jnp.where(k > 0, divide(-V[0], k), jnp.inf),
+        where(k > 0, divide(-V[0], k), jnp.inf),
         rule.distance(-S[0], V[0], k, books, lane.e),
     )
     scaled = jnp.maximum(series.scale + 0.5 * R[1] * x, 0.1 * series.scale)
-    guess = jnp.where(bounding, 0.5 * reach, x / scaled)
+    guess = where(bounding, 0.5 * reach, x / scaled)
     root = root_in(F, reach, guess, CONVERGED * jnp.finfo(dtype).eps * scale, NEWTON_STEPS)
-    root = jnp.where(flat, root * (1 + jnp.finfo(dtype).eps ** 0.5), root)  # the next step starts just past it
-    ends = horner(E, jnp.where(bounding, root, reach)) >= 0
+    root = where(flat, root * (1 + jnp.finfo(dtype).eps ** 0.5), root)  # the next step starts just past it
+    ends = horner(E, where(bounding, root, reach)) >= 0
     hides = bounding & (ends | (flat & ~books.compressing & (horner(V, root) < 0)))
-    length = with_code(jnp.where(state.resting, 0, jnp.where(bounding | ends, root, reach)))  # as it will be logged
+    length = with_code(where(state.resting, 0, where(bounding | ends, root, reach)))  # as it will be logged
     whole = work_series(V, R, series.scale, len(V) + len(R) - 1)
-    return pair(jnp.where(hides, -length, length), jnp.where(hides, 0, horner(whole, length)))
+    return pair(where(hides, -length, length), where(hides, 0, horner(whole, length)))
 
 
 def _trusted(
@@ -307,7 +296,7 @@ def _next_flat(plane: Plane, coupling: Scalar, turning: Scalar, falling: Flag) -
     the plane.
     """
     cosine = divide(plane.w, plane.mu * coupling)
-    sine = sqrt(1 - cosine * cosine) * turning * jnp.where(falling, 1, -1)
+    sine = sqrt(1 - cosine * cosine) * turning * where(falling, 1, -1)
     return cosine * plane.dx - sine * plane.dy, cosine * plane.dy + sine * plane.dx
 
 
@@ -317,7 +306,7 @@ def _arrive(
     """Normal impulse since v = 0, if a phase ends where a lane arrived, and what happens there, as one number."""
     plane, books, eps = lane.plane, after.books, jnp.finfo(lane.v0.dtype).eps
     x, y, v = velocity(lane, after)
-    r = jnp.where(after.resting, 1, norm(x, y))
+    r = where(after.resting, 1, norm(x, y))
     inverse = divide(jnp.ones_like(r), r)
     sx, sy = x * inverse, y * inverse
     k = normal_rate(plane, sx, sy)
@@ -334,8 +323,8 @@ def _arrive(
 
     g, size = rates(plane, sx, sy)[0], reference(after)
     faint = (r < -g * FAINT * accuracy.tolerance * size) | noise(lane, after, r)
-    to_rest = jnp.where(v * k < 0, divide(-v, k), jnp.inf)
-    to_stop = jnp.where(books.compressing, jnp.inf, rule.distance(missing, v, k, books, lane.e))
+    to_rest = where(v * k < 0, divide(-v, k), jnp.inf)
+    to_stop = where(books.compressing, jnp.inf, rule.distance(missing, v, k, books, lane.e))
     undisturbed = r < -g * jnp.minimum(to_rest, to_stop)
     bend, push, late = line_errors(plane, sx, sy, r, size, SENSITIVE * memory)
     admitted = LINE * accuracy.tolerance
@@ -344,5 +333,5 @@ def _arrive(
 
     changes = live & ((compressed & ~last) | falls)
     rests = live & (stop | last | straight | faint)
-    code = jnp.where(changes, CHANGES, 0) | jnp.where(rests, RESTS, 0) | jnp.where(straight, STRAIGHTENS, 0)
+    code = where(changes, CHANGES, 0) | where(rests, RESTS, 0) | where(straight, STRAIGHTENS, 0)
     return overrun(books.impulse, v, k), code

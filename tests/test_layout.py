@@ -16,9 +16,9 @@ PACKAGE = "jimpact"
 LONGEST = 400
 
 RANKS = (
-    "types numerics program parts state",
+    "types numerics kernels stages program parts state",
     "contact inertia",
-    "rays series restitution hodograph steering mark rounds replay closure finish cone",
+    "rays series restitution hodograph steering mark rounds spot tangent cotangent replay closure finish cone",
     "laws",
     "impact",
     "bodies planar trace diagnostics sequence mechanism",

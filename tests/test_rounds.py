@@ -12,7 +12,7 @@ import jimpact
 from jimpact import parts, replay, rounds
 from jimpact.impact import ACCURACIES, prepare
 from jimpact.laws.hodograph_law import follow
-from jimpact.numerics import anywhere
+from jimpact.kernels import anywhere
 
 LANES = 500  # no multiple of the slots
 SLOTS = 96

@@ -15,6 +15,7 @@ from jimpact.finish import finish
 from jimpact.hodograph import Lane, Slide, lane_of
 from jimpact.laws.record import Answer, Given, Options
 from jimpact.mark import invariant_from, mark_of
+from jimpact.numerics import where
 from jimpact.replay import slide
 from jimpact.state import ImpactInfo
 from jimpact.types import Scalar
@@ -63,8 +64,8 @@ def answer_of(solution: Solution, options: Options) -> Answer:
     end, lane = solution.end, solution.lane
     books, events = end.books, events_of(solution)
     started = (lane.x0 != 0) | (lane.y0 != 0)
-    case = jnp.where(end.compressing_at_zero, 1, 3) + jnp.where(end.stick, 0, 1)
-    mode = jnp.where(started, jnp.where(end.reaches_zero, case, 0), jnp.where(end.stick, 5, 6))
+    case = where(end.compressing_at_zero, 1, 3) + where(end.stick, 0, 1)
+    mode = where(started, where(end.reaches_zero, case, 0), where(end.stick, 5, 6))
     p = books.impulse
     info = ImpactInfo(
         compression_impulse=books.compression_impulse,
@@ -89,9 +90,9 @@ def events_of(solution: Solution) -> Events:
     again = end.books.compressions > 1
     return Events(
         compression_end=end.books.first_end,
-        recompression_start=jnp.where(again, end.books.last_start, nan),
-        recompression_end=jnp.where(again, end.books.last_end, nan),
-        slip_end=jnp.where(end.reaches_zero, end.zero_at, nan),
+        recompression_start=where(again, end.books.last_start, nan),
+        recompression_end=where(again, end.books.last_end, nan),
+        slip_end=where(end.reaches_zero, end.zero_at, nan),
         line_start=solution.line_start,
         end=end.books.impulse,
     )

@@ -28,9 +28,10 @@ from jax import lax
 from jax.lax import stop_gradient
 
 from jimpact.cone import opposing
+from jimpact.kernels import anywhere, own_kernel, pair, unpair
 from jimpact.laws.iterated import iterated
 from jimpact.laws.record import Answer, Given, Law, Options, answer
-from jimpact.numerics import anywhere, divide, norm, own_kernel, pair, unpair
+from jimpact.numerics import divide, norm
 from jimpact.rays import Plane, normal_rate, solve_b
 from jimpact.types import Flag, Pair, Scalar
 
