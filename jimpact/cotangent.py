@@ -64,27 +64,29 @@ def cotangents_of(
         done = lone_kernels(go, partial(integrals_of, order), lane, spot, coded)
         after = lone_kernels(go, onward, lane, spot, coded, Integrals(*done))
         keep = lambda all_, a: lax.dynamic_update_index_in_dim(all_, a, index, 0)  # noqa: E731
-        return index + 1, pairs(after), jax.tree.map(keep, before, (where_, pairs(done)))
+        return index + 1, pairs(after), jax.tree.map(keep, before, opened((spot, Integrals(*done))))
 
     def back(carry: Any) -> Any:
         index, place, bars, after = carry
         index = index - 1
-        where_, done = jax.tree.map(lambda a: lax.dynamic_index_in_dim(a, index, 0, keepdims=False), before)
-        coded, go, spot, done = log(index), index >= 0, Spot(*halves(where_, WHERE)), Integrals(*halves(done))
+        spot, done = jax.tree.map(lambda a: lax.dynamic_index_in_dim(a, index, 0, keepdims=False), before)
+        coded, go = log(index), index >= 0
         place, bars = halves(place), halves(bars)
         ends = fixed | dict(zip(named, bars[3:], strict=True))
-        arrival = lane, spot, Spot(*halves(after, WHERE)), coded, place[:3], ends
+        arrival = lane, spot, after, coded, place[:3], ends
         bars = lone_kernels(go, partial(_arrived, named), *arrival, bars[:3])
         given = fixed | dict(zip(named, bars[3:], strict=True))
         parts = lone_kernels(go, partial(_inside, ledger), lane, spot, done, given)
         turning = lone_kernels(go, partial(_through, order), parts[:6], coded, parts[6:])
         place = lone_kernels(go, partial(_leaving, ledger), lane, spot, done, given, turning, place[3:], arrival)
-        return index, pairs(place), pairs(bars), where_
+        return index, pairs(place), pairs(bars), spot
 
     zero = jnp.zeros_like(lane.v0)
-    begin, nothing = pairs(spot_of(start(lane))), pairs([zero] * len(Integrals._fields))
-    before = jax.tree.map(lambda a: jnp.zeros((limit, *a.shape), a.dtype), (begin, nothing))
-    _, last, before = lax.while_loop(lambda carry: carry[0] < most, forth, (jnp.int32(0), begin, before))
+    first, nothing = spot_of(start(lane)), Integrals(zero, zero, zero, zero)
+    # Kept number by number: for a single impact no array is larger than 512 bytes, and XLA needs no threads.
+    before = jax.tree.map(lambda a: jnp.zeros((limit, *a.shape), a.dtype), (first, nothing))
+    _, last, before = lax.while_loop(lambda carry: carry[0] < most, forth, (jnp.int32(0), pairs(first), before))
+    last = Spot(*opened(halves(last, WHERE)))
     moved = [cotangents.get(name, zero) for name in named]
     carry = (most, pairs([zero] * (3 + len(Plane._fields))), pairs([zero, zero, zero, *moved]), last)
     _, place, bars, _ = lax.while_loop(lambda carry: carry[0] > 0, back, carry)

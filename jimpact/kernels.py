@@ -140,18 +140,23 @@ def own_kernel(go: Flag | None, function: Callable[..., T], *arguments: Any) -> 
 
 
 def _bordered(go: Flag, function: Callable[..., T], shapes: Any, arguments: Sequence[Any]) -> T:
-    like = jax.tree.leaves(shapes_of(arguments))
+    leaves, structure = jax.tree.flatten(arguments)
+    once = {id(a): a for a in leaves}  # halves of one pair and slices from one place share theirs
+    places = [list(once).index(id(a)) for a in leaves]
+    like = [a.shape for a in jax.tree.leaves(shapes_of(arguments))]
 
-    def zeros(*arguments: Any) -> T:
+    def given(operands: Sequence[Array]) -> Sequence[Any]:
+        return jax.tree.unflatten(structure, [operands[i] for i in places])
+
+    def zeros(*operands: Array) -> T:
         # Made from an argument of their shape, so that they live on the same devices.
         def zero(shape: jax.ShapeDtypeStruct) -> Any:
-            place = next(i for i, a in enumerate(like) if a.shape == shape.shape)
-            a = opened(jax.tree.leaves(arguments, is_leaf=_is_closed)[place])
+            a = opened(jax.tree.leaves(given(operands), is_leaf=_is_closed)[like.index(shape.shape)])
             return jnp.where(a == a, 0, 0).astype(shape.dtype)
 
         return jax.tree.map(zero, shapes)
 
-    return lax.cond(go, function, zeros, *arguments)
+    return lax.cond(go, lambda *operands: function(*given(operands)), zeros, *once.values())
 
 
 def lone_kernels(go: Flag | None, function: Callable[..., Sequence[Array]], *arguments: Any) -> list[Any]:

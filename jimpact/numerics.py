@@ -204,7 +204,7 @@ def running_count(flag: Flag) -> Whole:
 
 def _running_sum(a: Scalar) -> Scalar:
     size, row = a.shape[0], 32
-    if size <= 8 * row:
+    if size <= row:
         return a @ jnp.triu(jnp.ones((size, size), a.dtype))
     rows = jnp.pad(a, (0, -size % row)).reshape(-1, row)
     within = jnp.matmul(rows, jnp.triu(jnp.ones((row, row), a.dtype)), precision=lax.Precision.HIGHEST)

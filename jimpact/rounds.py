@@ -206,7 +206,8 @@ def _queue(fixed: Array, way: Way, log: Array | None, wanted: Names) -> Any:
     lanes = take(which)
     rows = jnp.zeros((size, len(wanted)), dtype)
     carry = (which, jnp.int32(slots), jnp.int32(size), lanes, _set_out(lanes), rows, log)
-    carry = lax.while_loop(lambda carry: carry[2] > 0, steps, carry)
+    # The minimum is 0. If one number alone decides on going on, XLA tries to count the rounds while it compiles.
+    carry = lax.while_loop(lambda carry: carry[2] > jnp.minimum(carry[1], 0), steps, carry)
     values = {name: carry[-2][:, i] for i, name in enumerate(wanted)}
     return values | {name: values[name].astype(jnp.int32) for name in WHOLE if name in wanted}, carry[-1]
 

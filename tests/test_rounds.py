@@ -11,8 +11,8 @@ import pytest
 import jimpact
 from jimpact import parts, replay, rounds
 from jimpact.impact import ACCURACIES, prepare
-from jimpact.laws.hodograph_law import follow
 from jimpact.kernels import anywhere
+from jimpact.laws.hodograph_law import follow
 
 LANES = 500  # no multiple of the slots
 SLOTS = 96
