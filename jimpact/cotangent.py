@@ -85,8 +85,8 @@ def cotangents_of(
     first, nothing = spot_of(start(lane)), Integrals(zero, zero, zero, zero)
     # Kept number by number: for a single impact no array is larger than 512 bytes, and XLA needs no threads.
     before = jax.tree.map(lambda a: jnp.zeros((limit, *a.shape), a.dtype), (first, nothing))
-    _, last, before = lax.while_loop(lambda carry: carry[0] < most, forth, (jnp.int32(0), pairs(first), before))
-    last = Spot(*opened(halves(last, WHERE)))
+    _, ended, before = lax.while_loop(lambda carry: carry[0] < most, forth, (jnp.int32(0), pairs(first), before))
+    last = Spot(*opened(halves(ended, WHERE)))
     moved = [cotangents.get(name, zero) for name in named]
     carry = (most, pairs([zero] * (3 + len(Plane._fields))), pairs([zero, zero, zero, *moved]), last)
     _, place, bars, _ = lax.while_loop(lambda carry: carry[0] > 0, back, carry)

@@ -19,7 +19,6 @@ from jimpact.contact import check_batch, floating
 from jimpact.hodograph import Accuracy
 from jimpact.kernels import opened, own_kernel
 from jimpact.laws import LAWS
-from jimpact.laws.hodograph_law import TRUSTED
 from jimpact.laws.record import Answer, Given, Law, Options
 from jimpact.numerics import divide, where
 from jimpact.parts import Smooth, composite, elementwise
@@ -179,7 +178,7 @@ def report(case: Case, answer: Answer) -> Impact:
     """The answer in the user's units, with its outcome."""
     good = answer.finished
     if not case.law.rule:  # the others look for themselves
-        slack = TRUSTED * case.options.accuracy.tolerance
+        slack = case.options.accuracy.trusted
         good &= plausible(answer.ix, answer.iy, answer.p, answer.v, case.given.static, slack)
     outcome = where(answer.inside, where(good, Outcome.OK, Outcome.UNFINISHED), Outcome.OUTSIDE)
     outcome = where(case.valid, where(case.approaching, outcome, Outcome.SEPARATING), Outcome.INVALID)

@@ -22,7 +22,7 @@ from jimpact.closure import close, plausible
 from jimpact.contact import floating
 from jimpact.hodograph import lane_of, start
 from jimpact.impact import check_followed, prepare, report
-from jimpact.laws.hodograph_law import TRUSTED, Solution, answer_of
+from jimpact.laws.hodograph_law import Solution, answer_of
 from jimpact.rays import Plane, sticks
 from jimpact.state import Impact
 from jimpact.types import Array, ArrayLike, Scalar, Whole
@@ -56,7 +56,7 @@ def solve_planar(
     lane = lane_of(given.plane, given.x, given.y, given.v, given.e)
     last = start(lane)._replace(resting=jnp.ones_like(case.valid))  # no direction to turn to
     end = close(lane, last, case.given.static, case.options.rule, _ray)
-    good = plausible(end.ix, end.iy, end.books.impulse, end.v, given.static, TRUSTED * case.options.accuracy.tolerance)
+    good = plausible(end.ix, end.iy, end.books.impulse, end.v, given.static, case.options.accuracy.trusted)
     end = end._replace(finished=end.finished & good)
     line = jnp.where(lane.x0 != 0, jnp.zeros_like(lane.v0), jnp.nan)
     impact = report(case, answer_of(Solution(end, lane, last, line), case.options))

@@ -20,9 +20,7 @@ from jimpact.replay import slide
 from jimpact.state import ImpactInfo
 from jimpact.types import Scalar
 
-__all__ = ["TRUSTED", "Events", "Solution", "answer_of", "events_of", "follow", "hodograph"]
-
-TRUSTED = 1e3  # x the error admitted per step: an estimated error beyond this is UNFINISHED
+__all__ = ["Events", "Solution", "answer_of", "events_of", "follow", "hodograph"]
 
 
 class Solution(NamedTuple):
@@ -49,7 +47,7 @@ def follow(given: Given, options: Options) -> Solution:
     """Follow the slip of every lane to the end."""
     lane = lane_of(given.plane, given.x, given.y, given.v, given.e)
     last, line = slide(lane, mark_of(lane, options.line_tolerance), options.rule, options.accuracy)
-    end = finish(lane, last, given.static, options.rule, TRUSTED * options.accuracy.tolerance)
+    end = finish(lane, last, given.static, options.rule, options.accuracy.trusted)
     line = invariant_from(lane, last, line, end.books.impulse, options.line_tolerance)
     return Solution(end, lane, last, line)
 
