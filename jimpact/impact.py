@@ -169,7 +169,8 @@ def _checked(
 def _case(choice: Choice, *arrays: Array) -> Case:
     found = SCALE(None, *arrays)
     scaled = Given(Plane(*(found[name] for name in Plane._fields)), *(found[name] for name in Given._fields[1:]))
-    units = (found[name] for name in ("valid", "approaching", "velocity_unit", "impulse_unit"))
+    # No result depends on the units: with no derivative for them, a gradient does not ask for the results.
+    units = (stop_gradient(found[name]) for name in ("valid", "approaching", "velocity_unit", "impulse_unit"))
     law, options = choice
     return Case(scaled, options, law, arrays[-1], *units)
 
