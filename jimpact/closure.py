@@ -13,7 +13,8 @@ On 2 and 3 k = dv/dp is constant, v linear and the work quadratic in the normal 
 formula. A lane that already stopped gets pieces of length zero, with the derivative of the stopping point.
 
 What happens is a matter of a few yes or no (`Choices`). Where values are computed by several kernels, each of which
-may round differently, all must choose alike. (Derivatives choose for themselves: on a boundary each side has one.)
+may round differently, all must choose alike. (Derivatives choose for themselves: on a boundary each side has one, but
+all kernels of a derivative are on one side.)
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """The end of an impact (`closure`) as a program: what is asked for, computed once."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import jax.numpy as jnp
 
@@ -35,7 +35,6 @@ GIVEN = (*Plane._fields, *Lane._fields[1:], "static", *STATE)
 FLAGS = ("finished", "reaches_zero", "compressing_at_zero", "stick", "compressing")
 FIELDS = (*(name for name in End._fields if name != "books"), *Books._fields)
 Names = tuple[str, ...]
-T = TypeVar("T")
 
 
 def finish(lane: Lane, last: Slide, static: Scalar, rule: StopRule, trusted: float) -> End:
@@ -96,8 +95,12 @@ def _named(before: str, numbers: Any) -> dict[str, Array]:
     return {f"{before}_{name}": a for name, a in numbers._asdict().items()}
 
 
-def _tuple(kind: Callable[..., T], names: Names, before: str, at: Mapping[str, Any]) -> T:
-    return kind(*(at[f"{before}_{name}"] for name in names))
+def _line_at(at: Mapping[str, Any]) -> Line:
+    return Line(*(at[f"line_{name}"] for name in Line._fields))
+
+
+def _foot_at(at: Mapping[str, Any]) -> Foot:
+    return Foot(*(at[f"foot_{name}"] for name in Foot._fields))
 
 
 def _slips(at: Mapping[str, Array]) -> Flag:
@@ -114,19 +117,24 @@ def _line(_: Any, at: dict[str, Array]) -> dict[str, Array]:
     return _named("line", onto_line(lane.plane, last, at["at_x"], at["at_y"], at["at_v"], _slips(at)))
 
 
-def _rest(rule_and_trusted: tuple[StopRule, float], at: dict[str, Array]) -> dict[str, Array]:
+def _along(rule_and_trusted: tuple[StopRule, float], at: dict[str, Array], choose: Choices) -> Any:
     lane, last, _ = _given(at)
-    line = _tuple(Line, Line._fields, "line", at)
-    rest, p, reaches = along_line(lane, last, line, _slips(at), rule_and_trusted[0], Choices())
+    return along_line(lane, last, _line_at(at), _slips(at), rule_and_trusted[0], choose)
+
+
+def _rest_code(rule_and_trusted: tuple[StopRule, float], at: dict[str, Array]) -> dict[str, Array]:
+    """What happens on the line, decided once for all kernels of the next stage."""
+    choices = Choices()
+    _along(rule_and_trusted, at, choices)
+    return {"rest_code": choices.packed()}
+
+
+def _rest(rule_and_trusted: tuple[StopRule, float], at: dict[str, Array]) -> dict[str, Array]:
+    rest, p, reaches = _along(rule_and_trusted, at, Choices(at["rest_code"]))
     bits = rest.stopped * 1 + rest.books.compressing * 2 + reaches * 4
     numbers = {name: a for name, a in _named("rest", rest.books).items() if name != "rest_compressing"}
-    return {
-        **numbers,
-        "rest_v": rest.v,
-        "rest_p": p,
-        "rest_bits": bits.astype(jnp.int32),
-        "zero_at": rest.books.impulse,
-    }
+    numbers |= {"rest_v": rest.v, "rest_p": p, "zero_at": rest.books.impulse}
+    return {**numbers, "rest_bits": bits.astype(jnp.int32)}
 
 
 def _rested(at: dict[str, Array]) -> tuple[Glide, Flag]:
@@ -137,19 +145,30 @@ def _rested(at: dict[str, Array]) -> tuple[Glide, Flag]:
 
 
 def _foot(_: Any, at: dict[str, Array]) -> dict[str, Array]:
-    lane, (rest, reaches), line = _given(at)[0], _rested(at), _tuple(Line, Line._fields, "line", at)
+    lane, (rest, reaches) = _given(at)[0], _rested(at)
     ray = polished(lane.plane, at["ray_x"], at["ray_y"])
-    foot = foot_of(lane, line, rest, at["rest_p"], reaches, _slips(at), ray)
+    foot = foot_of(lane, _line_at(at), rest, at["rest_p"], reaches, _slips(at), ray)
     return {**_named("foot", foot), "zero_ix": foot.ix, "zero_iy": foot.iy}
+
+
+def _leave(rule_and_trusted: tuple[StopRule, float], at: dict[str, Array], choose: Choices) -> Any:
+    return from_foot(_given(at)[0], _rested(at)[0], _foot_at(at), rule_and_trusted[0], choose)
+
+
+def _end_code(rule_and_trusted: tuple[StopRule, float], at: dict[str, Array]) -> dict[str, Array]:
+    """What happens after it."""
+    choices = Choices()
+    _leave(rule_and_trusted, at, choices)
+    return {"end_code": choices.packed()}
 
 
 def _end(rule_and_trusted: tuple[StopRule, float], at: dict[str, Array]) -> dict[str, Array]:
     lane, last, _ = _given(at)
-    (rest, _), foot, line = _rested(at), _tuple(Foot, Foot._fields, "foot", at), _tuple(Line, Line._fields, "line", at)
-    end, p = from_foot(lane, rest, foot, rule_and_trusted[0], Choices())
-    friction = last.friction_work + friction_of(lane.plane, line, at["rest_p"], foot, p, _slips(at))
+    (end, p), foot = _leave(rule_and_trusted, at, Choices(at["end_code"])), _foot_at(at)
+    friction = last.friction_work + friction_of(lane.plane, _line_at(at), at["rest_p"], foot, p, _slips(at))
     numbers = {name: a for name, a in end.books._asdict().items() if name != "compressing"}
-    return {**numbers, "ix": foot.ix - foot.tx * p, "iy": foot.iy - foot.ty * p, "friction_work": friction}
+    numbers |= {"ix": foot.ix - foot.tx * p, "iy": foot.iy - foot.ty * p, "friction_work": friction}
+    return {**numbers, "error": jnp.zeros_like(p)}  # an estimate, without a derivative
 
 
 def _after(_: Any, at: dict[str, Array]) -> dict[str, Array]:
@@ -165,5 +184,5 @@ def _kind(static: Any, name: str, operands: Sequence[Any]) -> tuple[tuple[int, .
 SEPARATE: dict[str, Names] = {name: (name,) for name in ("friction_work", "first_end", "last_start", "last_end")}
 SEPARATE |= {"compressions": ("compressions", "first_end")}
 OPTIONAL = {LANE + 1 + STATE.index(name): results for name, results in SEPARATE.items()}
-STAGES = [Stage(_at, False), Stage(_line), Stage(_rest), Stage(_foot), Stage(_end), Stage(_after, False)]
+STAGES = [Stage(_at, False), *map(Stage, (_line, _rest_code, _rest, _foot, _end_code, _end)), Stage(_after, False)]
 FINISH = elementwise("finish", _finished, FIELDS, _kind, OPTIONAL, Smooth(GIVEN, STAGES, _ray))

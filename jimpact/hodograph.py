@@ -50,7 +50,7 @@ __all__ = [
 
 SLOWEST = 1e-3  # rate of the clock per rate of impulse, where slip hardly changes: keeps mu = 0, d = 0 finite
 TRUSTED = 1e3  # x the error admitted per step
-LEAST_TRUSTED = 1e-3  # of the impulse, whatever is admitted
+MOST_TRUSTED = 1e-3  # of the impulse, whatever is admitted
 NOISE = 8  # x epsilon x the sum of its terms: slip below this is round-off
 # What may happen at the end of a step: bits of one number.
 CHANGES, RESTS, STRAIGHTENS = 1, 2, 4
@@ -66,7 +66,7 @@ class Accuracy(NamedTuple):
     @property
     def trusted(self) -> float:
         """An estimated error beyond this, relative to the impulse, is UNFINISHED."""
-        return min(TRUSTED * self.tolerance, LEAST_TRUSTED)
+        return min(TRUSTED * self.tolerance, MOST_TRUSTED)
 
 
 class Lane(NamedTuple):

@@ -101,15 +101,18 @@ def pairs(numbers: Sequence[Any]) -> list[Array]:
     return twos + (opened([numbers[-1]]) if len(numbers) % 2 else [])
 
 
-def halves(pairs: Sequence[Array], dtypes: Sequence[Any] | None = None) -> list[Any]:
-    """The way back, to numbers of these dtypes; None is that of the pairs."""
+def halves(pairs: Sequence[Array], dtypes: Sequence[Any] = ()) -> list[Any]:
+    """The way back; a dtype other than None is that of the number before it was put into a pair."""
     found: list[Any] = []
     for a in pairs:
-        real = jnp.finfo(a.dtype).dtype
-        found += [Half(a, False, real), Half(a, True, real)] if jnp.iscomplexobj(a) else [a]
-    return [
-        replace(a, dtype=dtype) if dtype else a for a, dtype in zip(found, dtypes or [None] * len(found), strict=True)
-    ]
+        if jnp.iscomplexobj(a):
+            real = jnp.finfo(a.dtype).dtype
+            found += [Half(a, False, real), Half(a, True, real)]
+        else:
+            found.append(a)
+    for i, dtype in enumerate(dtypes):
+        found[i] = found[i] if dtype is None else replace(found[i], dtype=dtype)
+    return found
 
 
 @custom_vmap

@@ -45,7 +45,7 @@ def where(flag: Flag, a: Scalar | float, b: Scalar | float) -> Scalar:
 
 
 def _like(flag: Flag, a: Scalar | float, dtype: Any) -> Scalar:
-    return lax.convert_element_type(a, dtype) if hasattr(a, "shape") else lax.full(flag.shape, a, dtype)
+    return lax.convert_element_type(a, dtype) if hasattr(a, "shape") else lax.full_like(flag, a, dtype)
 
 
 # The quotients and roots below are selected after they are taken, those of their derivatives as well. So each has one
@@ -205,7 +205,7 @@ def running_count(flag: Flag) -> Whole:
 def _running_sum(a: Scalar) -> Scalar:
     size, row = a.shape[0], 32
     if size <= row:
-        return a @ jnp.triu(jnp.ones((size, size), a.dtype))
+        return jnp.matmul(a, jnp.triu(jnp.ones((size, size), a.dtype)), precision=lax.Precision.HIGHEST)
     rows = jnp.pad(a, (0, -size % row)).reshape(-1, row)
     within = jnp.matmul(rows, jnp.triu(jnp.ones((row, row), a.dtype)), precision=lax.Precision.HIGHEST)
     before = _running_sum(within[:, -1]) - within[:, -1]

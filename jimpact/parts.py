@@ -29,7 +29,7 @@ class Smooth(NamedTuple):
 
     operands: Names
     stages: Sequence[Stage]
-    known: Callable[..., dict[str, Any]] = lambda *_: {}
+    known: Callable[..., dict[str, Any]]
 
 
 def elementwise(
@@ -44,7 +44,8 @@ def elementwise(
 
     It goes through a large batch in blocks, so that what is between operands and results stays in the cache. `go` is
     as `own_kernel` wants it. Its derivatives are programs of the same kind: those of `smooth`, or else of the function
-    without kernels of its own, for they have too many results.
+    without kernels of its own, for they have too many results. With `smooth`, operands come as slices, and may be
+    `optional`.
     """
 
     def plain(static: Any, wanted: Names, go: Flag | None, *operands: Array) -> dict[str, Array]:
@@ -76,7 +77,7 @@ def elementwise(
         given, bars = operands[: -len(ends)], operands[-len(ends) :]
         stages, known, names = formula(inner, go, given)
         found = pulled(stages, go, known, dict(zip(ends, bars, strict=True)), tuple(names[i] for i in which))
-        return {str(i): found[names[i]] if names[i] in found else _zeros(given[i]) for i in which}
+        return {str(i): found[names[i]] if names[i] in found else jnp.zeros_like(opened(given[i])) for i in which}
 
     def like(static: Any, name: str, operands: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
         operand = operands[int(name)]
@@ -144,10 +145,6 @@ def composite(name: str, function: Function, results: Names, kind: Kind) -> Prog
     program = Program(name, _in_parts(needed, needed, lambda: CHUNK), results, kind)
     program.define_jvp(jvp)
     return program
-
-
-def _zeros(like: Any) -> Array:
-    return jnp.zeros_like(opened(like))
 
 
 def _by_blocks(function: Function) -> Function:

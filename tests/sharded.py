@@ -105,6 +105,12 @@ def checks(law: str) -> dict[str, Callable[[], Finding]]:
         with jax.set_mesh(mesh):
             return run(solve, mesh, spread(mesh, given), expected)
 
+    def inside_explicit() -> Finding:
+        """A gradient on a mesh with explicit axes."""
+        expected = jax.jit(gradient(solve))(*given)
+        with jax.set_mesh(explicit):
+            return run(gradient(solve), explicit, spread(explicit, given), expected)
+
     def eager() -> Finding:
         """Without jit, with an odd number of lanes in all."""
         mesh = jax.make_mesh((3,), ("rows",), axis_types=(AxisType.Explicit,), devices=jax.devices()[:3])
@@ -122,6 +128,7 @@ def checks(law: str) -> dict[str, Callable[[], Finding]]:
         "shard_map": lambda: run(mapped, line, spread(line, given), one(*given)),
         "set_mesh": lambda: inside(line),
         "explicit": lambda: inside(explicit),
+        "explicit_gradient": inside_explicit,
         "collide": lambda: collided(law, line, mu, e),
     }
 

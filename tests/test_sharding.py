@@ -13,8 +13,20 @@ import pytest
 
 SAME = 1e-12  # relative: round-off of another program
 CHILD = Path(__file__).with_name("sharded.py")
-ALL = ("forward", "eager", "jvp", "gradient", "numbers", "grid", "shard_map", "set_mesh", "explicit", "collide")
-SOME = ("forward", "gradient", "shard_map", "explicit")
+ALL = (
+    "forward",
+    "eager",
+    "jvp",
+    "gradient",
+    "numbers",
+    "grid",
+    "shard_map",
+    "set_mesh",
+    "explicit",
+    "explicit_gradient",
+    "collide",
+)
+SOME = ("forward", "gradient", "shard_map", "explicit", "explicit_gradient")
 # The laws that follow the slip differ in the stop rule only, and the algebraic ones in whether they iterate.
 CHECKS = {"chatterjee_ruina": ALL, "stronge": ALL, "smith": SOME}
 FAST = ("chatterjee_ruina",)

@@ -92,7 +92,10 @@ def impacts(count: int) -> tuple[np.ndarray, ...]:
     return W, v, rng.uniform(0.05, 1.0, count), rng.uniform(0.0, 1.0, count)
 
 
-@pytest.mark.parametrize("law", ["stronge", pytest.param("poisson", marks=pytest.mark.slow)])
+LAWS = ["stronge", *(pytest.param(law, marks=pytest.mark.slow) for law in ("poisson", "newton"))]
+
+
+@pytest.mark.parametrize("law", LAWS)
 def test_every_result_of_an_impact_has_one_derivative_in_both_modes(law: str) -> None:
     """Velocities, works and events go other ways through the stages than the impulse does."""
     given = tuple(map(jnp.asarray, impacts(64)))
@@ -119,3 +122,11 @@ def test_every_result_of_an_impact_has_one_derivative_in_both_modes(law: str) ->
         forward, reverse = both(given, dots, bars)
         size = 1 + np.abs(forward).max()
         np.testing.assert_allclose(reverse, forward, atol=1e-9 * size, err_msg=name)  # both truncate the same series
+
+
+def test_changes_of_an_impact_without_jit_are_those_with_it() -> None:
+    """Where nothing removes what is not asked for, every result is asked for its change."""
+    given = tuple(map(jnp.asarray, impacts(3)))
+    impulse = lambda *given: jimpact.solve(*given).impulse  # noqa: E731
+    changes = jax.jvp(impulse, given, given)[1]
+    np.testing.assert_allclose(changes, jax.jit(lambda *a: jax.jvp(impulse, a, a)[1])(*given), rtol=1e-11)
