@@ -51,6 +51,7 @@ __all__ = [
 
 ROUND = 8  # x epsilon x size: a rate below this is round-off
 SECULAR_STEPS = 6  # Newton on 1/|q| - 1 is monotone and nearly linear: 6 reach round-off in 1e6 random cases
+DERIVATIVES = 2  # differentiated Newton steps: each gives one more order of derivative
 LARGEST_TURN = 0.1  # rad: a line further ahead is not foreseen to first order
 ROOT_STEPS = 40  # in a bracket; a simple root takes 6, two that are about to meet take the halvings of a float64
 
@@ -192,8 +193,8 @@ def leaving_ray(plane: Plane, static_friction: Scalar) -> tuple[Scalar, Scalar]:
 def secular_direction(fx: Scalar, fy: Scalar, M: Matrix2) -> tuple[Scalar, Scalar]:
     """The unit vector s = (l + M)^-1 f with l > 0, for M symmetric and positive definite, or zero; |M^-1 f| > 1.
 
-    The root is found by Newton's method from below; a last, differentiated step gives l the derivative of the
-    equation.
+    The root is found by Newton's method from below; the last, differentiated steps give l the first and second
+    derivatives of the equation.
     """
     size = largest(fx, fy, M[0], M[3])
     inverse = divide(jnp.ones_like(size), size)
@@ -202,7 +203,9 @@ def secular_direction(fx: Scalar, fy: Scalar, M: Matrix2) -> tuple[Scalar, Scala
     rate = where(M[0] == 0, length, jnp.maximum(length - M[0] - M[3], 0))  # M = 0: no start where it is singular
     for _ in range(SECULAR_STEPS):
         rate = stop_gradient(secular_step(fx, fy, M, rate)[2])
-    sx, sy, _ = secular_step(fx, fy, M, secular_step(fx, fy, M, rate)[2])
+    for _ in range(DERIVATIVES):
+        rate = secular_step(fx, fy, M, rate)[2]
+    sx, sy, _ = secular_step(fx, fy, M, rate)
     return sx, sy
 
 

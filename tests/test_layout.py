@@ -20,7 +20,7 @@ RANKS = (
     "contact inertia",
     "rays series restitution hodograph steering mark rounds spot tangent cotangent replay closure finish cone",
     "laws",
-    "impact",
+    "impact slip",
     "bodies planar trace diagnostics sequence mechanism",
     "rotation shapes flight room distance oval duel launch simulate identify stream_source stream_target stream export",
     "plot plot_space plot_fit page report config scene flight_scene animate tables reproduce "

@@ -1,0 +1,132 @@
+"""Slip over a given length of the clock: the linear flow in closed form, the rest by a Runge-Kutta method.
+
+In the axes of `flow.View` the linear part decouples into X = exp(g t) and Y = exp(-f t). These factors are taken out
+(Lawson 1967), so that the method of order 8 (Dormand & Prince, as in Hairer, Norsett & Wanner 1993) sees only what U
+and the remaining h and c do. On an invariant direction that is nothing: a step of any length is exact there, and so
+are its derivatives, also across the direction.
+
+| letter | meaning                                                        | unit |
+|--------|----------------------------------------------------------------|------|
+| E, F   | exp(g t), exp(-f t)                                            | 1    |
+| lag    | change of the normal velocity beyond k p, by slip across       | r    |
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax.lax import stop_gradient
+from scipy.integrate import DOP853
+
+from jimpact.numerics import divide, where
+from jimpact.rays import Plane
+from jimpact.slip.flow import View
+from jimpact.types import Flag, Scalar
+
+__all__ = ["Curve", "Move", "curve_of", "no_curve", "slide", "slide_to_zero"]
+
+A, B, C = DOP853.A.tolist(), DOP853.B.tolist(), DOP853.C.tolist()
+
+
+class Move(NamedTuple):
+    """What a step adds, and the slip after it."""
+
+    p: Scalar
+    ix: Scalar
+    iy: Scalar
+    v: Scalar
+    work: Scalar  # beyond (v + k p / 2) p
+    x: Scalar
+    y: Scalar
+
+
+class Curve(NamedTuple):
+    """What the nonlinear part adds: to X and Y without their factors, to the integrals of X, Y, U, and to the work."""
+
+    x: Scalar
+    y: Scalar
+    in_x: Scalar
+    in_y: Scalar
+    in_u: Scalar
+    work: Scalar
+
+
+def slide(plane: Plane, at: View, length: Scalar, curve: Curve) -> Move:
+    """Slip for a length of the clock, with what the nonlinear part adds."""
+    axes, mu, r = at.axes, plane.mu, at.r
+    zg, zf = axes.g * length, -axes.f * length
+    Y = jnp.exp(zf) * (at.Y + curve.y)
+    X = jnp.exp(zg) * (at.X + curve.x) - at.shift * Y
+    qg, qf, qb = length * _mean(zg), length * _mean(zf), length * _mean(zg + zf)
+    in_y = qf * at.Y + curve.in_y
+    in_x = qg * at.X + curve.in_x - at.shift * in_y
+    work = curve.work - axes.b * at.X * (at.Y / axes.btt) * (qg - qb)
+    v = mu * (axes.a * curve.in_u - axes.b * in_y)
+    return _turned_back(at, in_x + curve.in_u, mu * in_x, mu * in_y, v, r * r * work, X, Y)
+
+
+def slide_to_zero(plane: Plane, at: View, mask: Flag) -> Move:
+    """Slip until it is zero, by the linear flow, where `mask`; h may be small instead of 0.
+
+    Slip across the path dies out: it takes the tangential impulse Y / t.Bt and no normal one. Along a direction in
+    which slip grows this goes back to where it left zero. Without friction slip across the path stays.
+    """
+    axes, mu, r = at.axes, plane.mu, at.r
+    g, f = where(mask, axes.g, -1), where(mu > 0, axes.f, 1)
+    sheared = 1 - at.c * at.h / (g * f)
+    across = where(mu > 0, (at.Y - at.h * at.X / g) / (axes.btt * sheared), 0)  # mu x integral of Y
+    turned = 1 + (at.h / g) ** 2  # slip is longer than X while it turns
+    along = -(at.X - at.c * divide(at.Y, f)) / (g * sheared) * turned
+    along = along - at.shift * across / where(mu > 0, mu, 1)
+    work = -axes.b * across * axes.f * at.X / (g * where(g == f, 1, g - f))
+    zero = jnp.zeros_like(r)
+    return _turned_back(at, along, mu * along, across, -axes.b * across, r * r * work, zero, zero)
+
+
+def no_curve(like: Scalar) -> Curve:
+    """A step without a nonlinear part."""
+    return Curve(*(jnp.zeros_like(like) for _ in Curve._fields))
+
+
+def _turned_back(
+    at: View, p: Scalar, along: Scalar, across: Scalar, v: Scalar, work: Scalar, X: Scalar, Y: Scalar
+) -> Move:
+    sx, sy, r = at.axes.sx, at.axes.sy, at.r
+    ix, iy = -r * (along * sx - across * sy), -r * (along * sy + across * sx)
+    return Move(r * p, ix, iy, r * v, work, r * (X * sx - Y * sy), r * (X * sy + Y * sx))
+
+
+def curve_of(plane: Plane, at: View, length: Scalar) -> Curve:
+    """One step of the method; in units of slip, as in `flow`."""
+    axes, mu, shift, h, c = at.axes, plane.mu, at.shift, at.h, at.c
+    g, a, b, f = axes.g, axes.a, axes.b, axes.f
+    lag = b * at.Y / axes.btt
+    slopes: list[tuple[Scalar, ...]] = []  # of X and Y without their factors, and of the lag
+    integrands: list[tuple[Scalar, ...]] = []
+    for i, node in enumerate(C[: len(B)]):
+        x, y, late = _sums(A[i][:i], slopes, length) if i else (jnp.zeros_like(lag),) * 3
+        E, F = jnp.exp(node * length * g), jnp.exp(-node * length * f)
+        dx, dy, straight = E * x, F * y, E * at.X
+        Y = F * at.Y + dy
+        X = straight + dx - shift * Y
+        R = jnp.sqrt(X * X + Y * Y)
+        U = R - X
+        slopes.append((((a + shift * b) * U - c * Y) / E, (h * X + b * U) / F, mu * (a * U - b * dy)))
+        integrands.append((dx, dy, U, R * late - (R - straight) * lag * (1 - F)))
+    return Curve(*_sums(B, slopes, length)[:2], *_sums(B, integrands, length))
+
+
+def _sums(weights: Sequence[float], terms: Sequence[tuple[Scalar, ...]], length: Scalar) -> tuple[Scalar, ...]:
+    """The weighted sum of each component, times the length."""
+    used = [(weight, term) for weight, term in zip(weights, terms, strict=True) if weight]
+    total = tuple(used[0][0] * part for part in used[0][1])
+    for weight, term in used[1:]:
+        total = tuple(sum_ + weight * part for sum_, part in zip(total, term, strict=True))
+    return tuple(length * part for part in total)
+
+
+def _mean(z: Scalar) -> Scalar:
+    """(exp(z) - 1) / z."""
+    small = jnp.abs(stop_gradient(z)) < 1e-3
+    series = 1 + z * (1 / 2) * (1 + z * (1 / 3) * (1 + z * (1 / 4) * (1 + z * (1 / 5))))
+    return where(small, series, jnp.expm1(z) / where(small, 1, z))

@@ -1,0 +1,92 @@
+"""The laws that follow the slip: Darboux-Keller flow with Coulomb friction, ended by a stop rule.
+
+Source: Keller 1986; Jia & Wang (sections 2-5); Baber 2011 for several compressions. Assumptions: rigid bodies,
+one point of contact, Coulomb friction at every instant, no tangential compliance. Domain: any symmetric
+positive definite inverse inertia, any approach velocity, friction >= 0, static friction >= friction,
+restitution in [0, 1].
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+
+from jimpact.closure import plausible
+from jimpact.laws.record import Answer, Given
+from jimpact.numerics import where
+from jimpact.rays import moved
+from jimpact.slip.integrate import follow
+from jimpact.slip.lane import Accuracy, Lane, State, lane_of
+from jimpact.slip.line import line_start
+from jimpact.slip.restitution import StopRule
+from jimpact.state import ImpactInfo
+from jimpact.types import Scalar
+
+__all__ = ["ACCURACIES", "Events", "answer_of", "events_of", "given_lane", "hodograph"]
+
+ACCURACIES = {
+    "float64": {"low": Accuracy(32, 1e-7), "standard": Accuracy(40, 1e-9), "high": Accuracy(80, 1e-12)},
+    "float32": {"low": Accuracy(32, 1e-5), "standard": Accuracy(40, 1e-6), "high": Accuracy(48, 2e-7)},
+}
+
+
+class Events(NamedTuple):
+    """Normal impulse at each event; nan where it did not happen."""
+
+    compression_end: Scalar
+    recompression_start: Scalar
+    recompression_end: Scalar
+    slip_end: Scalar
+    line_start: Scalar
+    end: Scalar
+
+
+def hodograph(given: Given, rule: StopRule, accuracy: Accuracy, line_tolerance: float = 0.01) -> Answer:
+    """The law with this stop rule."""
+    lane = given_lane(given)
+    end = follow(lane, rule, accuracy)
+    return answer_of(given, lane, end, line_start(lane, rule, accuracy, line_tolerance), accuracy)
+
+
+def given_lane(given: Given) -> Lane:
+    return lane_of(given.plane, given.x, given.y, given.v, given.e, given.static)
+
+
+def answer_of(given: Given, lane: Lane, end: State, line: Scalar, accuracy: Accuracy) -> Answer:
+    """Impulse, velocity, ledger and events of a solution."""
+    events, ledger = events_of(end, line), end.ledger
+    p = ledger.impulse
+    x, y, v = moved(lane.plane, lane.x0, lane.y0, lane.v0, end.ix, end.iy, p)
+    started = (lane.x0 != 0) | (lane.y0 != 0)
+    case = where(end.compressing_at_zero, 1, 3) + where(lane.sticks, 0, 1)
+    mode = where(started, where(jnp.isnan(end.zero_at), 0, case), where(lane.sticks, 5, 6))
+    energy = 0.5 * (end.ix * (lane.x0 + x) + end.iy * (lane.y0 + y) + p * (lane.v0 + v))
+    info = ImpactInfo(
+        compression_impulse=ledger.compression_impulse,
+        compression_work=ledger.compression_work,
+        restitution_work=ledger.restitution_work,
+        friction_work=energy - ledger.compression_work - ledger.restitution_work,
+        kinetic_energy_change=energy,
+        compression_end=events.compression_end,
+        recompression_start=events.recompression_start,
+        recompression_end=events.recompression_end,
+        slip_end=events.slip_end,
+        line_start=events.line_start,
+        compressions=ledger.compressions.astype(jnp.int32),
+        mode=mode.astype(jnp.int32),
+    )
+    good = end.done & plausible(end.ix, end.iy, p, v, given.static, accuracy.trusted)
+    return Answer(end.ix, end.iy, p, x, y, v, jnp.ones_like(good), good, info)
+
+
+def events_of(end: State, line: Scalar) -> Events:
+    """When everything happened, in scaled units."""
+    ledger, nan = end.ledger, jnp.nan
+    again = ledger.compressions > 1
+    return Events(
+        compression_end=ledger.first_end,
+        recompression_start=where(again, ledger.last_start, nan),
+        recompression_end=where(again, ledger.last_end, nan),
+        slip_end=end.zero_at,
+        line_start=line,
+        end=ledger.impulse,
+    )

@@ -1,0 +1,176 @@
+"""When does an impact end? The three stop rules, and the ledger they read.
+
+The normal impulse p is the clock and v the normal relative velocity. v < 0 is compression, v > 0
+restitution; there may be several of each, and all sums run over all phases (Baber 2011).
+
+| rule    | restitution ends when                                                    | source       |
+|---------|--------------------------------------------------------------------------|--------------|
+| stronge | work of restitution = e^2 x |work of compression|                        | Stronge 1990 |
+| poisson | impulse of restitution = e x impulse of compression                      | Poisson 1817 |
+| newton  | normal velocity = e x |normal velocity before|                           | Newton 1687  |
+
+With e = 0 every rule ends at the first end of compression.
+
+| letter | meaning                                              | unit    |
+|--------|------------------------------------------------------|---------|
+| e      | coefficient of restitution                           | 1       |
+| v, v0  | normal relative velocity now, and before the impact  | m/s     |
+| k, k2  | dv/dp and d2v/dp2                                    | 1/kg, . |
+| x      | normal impulse still to come                         | N s     |
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax.numpy as jnp
+
+from jimpact.numerics import divide, sqrt, where
+from jimpact.types import Flag, Scalar
+
+__all__ = [
+    "RULES",
+    "Ledger",
+    "StopRule",
+    "book",
+    "change_phase",
+    "end_of_compression",
+    "open_ledger",
+    "start_of_compression",
+    "to_rest",
+    "work_over",
+]
+
+ROUND = 500  # x epsilon x its terms: work that was released since rest, below this, is round-off
+AT_REST = 1e-6  # of the energy: closer to rest than this, the distance to the stop is measured from rest
+
+
+class Ledger(NamedTuple):
+    """What has been received so far, in all and by phase."""
+
+    compressing: Flag
+    impulse: Scalar
+    compression_impulse: Scalar
+    compression_work: Scalar  # <= 0
+    restitution_work: Scalar  # >= 0
+    first_end: Scalar  # normal impulse at the end of the first compression
+    last_start: Scalar  # and at the start and the end of the last one
+    last_end: Scalar
+    compressions: Scalar
+
+
+class StopRule(NamedTuple):
+    """One hypothesis of restitution: a quantity that must reach a target.
+
+    missing(ledger, v, v0, e): target less quantity.
+    distance(missing, v, k, k2, ledger, e): normal impulse to the end, exact to second order in k2; inf if never
+    reached at constant k.
+    """
+
+    missing: Callable[[Ledger, Scalar, Scalar, Scalar], Scalar]
+    distance: Callable[[Scalar, Scalar, Scalar, Scalar, Ledger, Scalar], Scalar]
+
+
+def open_ledger(like: Scalar) -> Ledger:
+    zero = jnp.zeros_like(like)
+    return Ledger(jnp.ones_like(like, bool), zero, zero, zero, zero, zero, zero, zero, jnp.ones_like(like))
+
+
+def book(ledger: Ledger, impulse: Scalar, work: Scalar) -> Ledger:
+    """Add a normal impulse and its work to the phase that is open."""
+    c = ledger.compressing
+    return ledger._replace(
+        impulse=ledger.impulse + impulse,
+        compression_impulse=ledger.compression_impulse + where(c, impulse, 0),
+        compression_work=ledger.compression_work + where(c, work, 0),
+        restitution_work=ledger.restitution_work + where(c, 0, work),
+    )
+
+
+def end_of_compression(ledger: Ledger, now: Flag, at: Scalar | None = None) -> Ledger:
+    """Close the compression of the lanes `now`, at the normal impulse `at` (here, if None)."""
+    at = ledger.impulse if at is None else at
+    first = now & (ledger.compressions == 1)
+    return ledger._replace(
+        compressing=ledger.compressing & ~now,
+        first_end=where(first, at, ledger.first_end),
+        last_end=where(now, at, ledger.last_end),
+    )
+
+
+def start_of_compression(ledger: Ledger, now: Flag, at: Scalar) -> Ledger:
+    """Open a further compression in the lanes `now`."""
+    return ledger._replace(
+        compressing=ledger.compressing | now,
+        last_start=where(now, at, ledger.last_start),
+        compressions=ledger.compressions + where(now, jnp.ones_like(at), 0),
+    )
+
+
+def to_rest(v: Scalar, k: Scalar, k2: Scalar) -> Scalar:
+    """Normal impulse from here to v = 0 nearby, to second order; 0 where k = 0."""
+    x = -divide(v, k)
+    return x - 0.5 * divide(k2 * x * x, k)
+
+
+def work_over(v: Scalar, k: Scalar, k2: Scalar, x: Scalar) -> Scalar:
+    """Normal work over the next normal impulse x."""
+    return x * (v + x * (0.5 * k + k2 * x * (1 / 6)))
+
+
+def change_phase(ledger: Ledger, now: Flag, v: Scalar, k: Scalar, k2: Scalar) -> Ledger:
+    """Change the phase of the lanes `now`, where v = 0 but for a landing error.
+
+    The exact zero is `to_rest` away; the impulse and work between it and here move to the phase that they belong to.
+    This term also carries the derivative of the moment at which v = 0.
+    """
+    x = where(now, to_rest(v, k, k2), 0)
+    work, c = where(now, work_over(v, k, k2, x), 0), ledger.compressing
+    sign = where(c, jnp.ones_like(x), -1)
+    moved = ledger._replace(
+        compression_impulse=ledger.compression_impulse + sign * x,
+        compression_work=ledger.compression_work + sign * work,
+        restitution_work=ledger.restitution_work - sign * work,
+    )
+    at = ledger.impulse + x
+    return start_of_compression(end_of_compression(moved, now & c, at), now & ~c, at)
+
+
+def _stronge_distance(missing: Scalar, v: Scalar, k: Scalar, k2: Scalar, ledger: Ledger, e: Scalar) -> Scalar:
+    rises, eps = k > 0, jnp.finfo(v.dtype).eps
+    slope, compressed = where(rises, k, 1), -ledger.compression_work
+    # From rest, with nothing released yet: e linear, so that d/de is finite at e = 0.
+    since_rest = ledger.restitution_work - 0.5 * v * v / slope
+    at_rest = rises & (v * v <= AT_REST * slope * compressed)
+    at_rest &= jnp.abs(since_rest) <= eps * (ROUND * compressed + 4 * v * v / slope)
+    y = e * sqrt(where(at_rest, 2 * compressed / slope, 1))
+    from_rest = y * (1 - k2 * y / (6 * slope)) + to_rest(v, slope, k2)
+    square = v * v + 2 * k * missing
+    root = sqrt(where(at_rest, 1, square))
+    both = v + root
+    forward = both > 1e-3 * root
+    x = where(forward, divide(2 * missing, both), where(rises, (root - v) / slope, jnp.inf))
+    reached = ~((square < 0) & ~rises) & jnp.isfinite(x) & ~at_rest
+    x = where(reached, x, 0)
+    end = v + k * x
+    curved = where(end > 0, divide(k2 * x * x * x, 6 * end), 0)
+    return where(at_rest, from_rest, where(reached, x - curved, jnp.inf))
+
+
+def _newton_distance(missing: Scalar, v: Scalar, k: Scalar, k2: Scalar, ledger: Ledger, e: Scalar) -> Scalar:
+    x = where(k > 0, divide(missing, k), where(missing <= 0, jnp.zeros_like(k), jnp.inf))
+    reached = jnp.isfinite(x)
+    near = where(reached, x, 0)
+    return where(reached, near - 0.5 * divide(k2 * near * near, k), jnp.inf)
+
+
+RULES = {
+    "stronge": StopRule(
+        missing=lambda ledger, v, v0, e: -e * e * ledger.compression_work - ledger.restitution_work,
+        distance=_stronge_distance,
+    ),
+    "poisson": StopRule(
+        missing=lambda ledger, v, v0, e: (1 + e) * ledger.compression_impulse - ledger.impulse,
+        distance=lambda missing, v, k, k2, ledger, e: missing,
+    ),
+    "newton": StopRule(missing=lambda ledger, v, v0, e: -e * v0 - v, distance=_newton_distance),
+}

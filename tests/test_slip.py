@@ -1,0 +1,202 @@
+"""The plain core (`jimpact.slip`): its steps against an independent integration, whole impacts against references."""
+
+import functools
+
+import cases
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from jimpact.impact import prepare
+from jimpact.rays import Plane, invariant_directions
+from jimpact.slip.advance import curve_of, no_curve, slide, slide_to_zero
+from jimpact.slip.flow import axes_along, view
+from jimpact.slip.law import ACCURACIES, hodograph
+from jimpact.slip.restitution import RULES, change_phase, open_ledger
+
+STEP = 1e-9  # relative: a step of order 8 and of a tenth of the unit of the clock, and the oracle at 1e-12
+EXACT = 1e-13  # a linear step is a formula
+P99, MOST = 1e-8, 1e-6  # relative error of impulses at standard accuracy
+SLOPE_P99 = 1e-6  # of derivatives, relative to the largest of the impact
+BESIDE, BESIDE_MOST = 1e-5, 1e-2  # beside invariant directions: for nine of ten, and for all
+SECOND = 1e-5  # of second derivatives, relative: differences of the gradient at 1e-4 are as good as 1e-7
+FORGIVEN = 100  # x condition x epsilon: no backward stable method can do better
+LAWS = [pytest.param("stronge"), *(pytest.param(law, marks=pytest.mark.slow) for law in ("poisson", "newton"))]
+
+
+def a_plane() -> tuple[Plane, jax.Array]:
+    """With two converging directions and a diverging one, and a bound of its rates."""
+    numbers = (2.1, 0.4, 0.9, 0.7, -0.5, 1.0, 0.3)
+    return Plane(*map(jnp.float64, numbers)), jnp.float64(2.0)
+
+
+def flow(plane: Plane, x: float, y: float, v: float, length: float) -> np.ndarray:
+    """Slip, normal velocity, normal and tangential impulse and normal work after a length of the clock."""
+    bxx, bxy, byy, dx, dy, w, mu = map(float, plane)
+
+    def slopes(_: float, z: np.ndarray) -> list[float]:
+        r = np.hypot(z[0], z[1])
+        along = [r * dx - mu * (bxx * z[0] + bxy * z[1]), r * dy - mu * (bxy * z[0] + byy * z[1])]
+        return [*along, w * r - mu * (dx * z[0] + dy * z[1]), r, -mu * z[0], -mu * z[1], r * z[2]]
+
+    return solve_ivp(slopes, (0, length), [x, y, v, 0, 0, 0, 0], "DOP853", rtol=1e-12, atol=1e-14).y[:, -1]
+
+
+@pytest.mark.parametrize("angle", [0.3, 1.4, 2.9, -2.0])
+@pytest.mark.parametrize("length", [0.1, -0.1])
+def test_step_follows_the_flow(angle: float, length: float) -> None:
+    plane, rate = a_plane()
+    x, y, v = 0.8 * np.cos(angle), 0.8 * np.sin(angle), -1.0
+    at = view(plane, rate, jnp.float64(x), jnp.float64(y))
+    move = slide(plane, at, jnp.float64(length), curve_of(plane, at, jnp.float64(length)))
+    k = plane.w - plane.mu * at.axes.a
+    found = [move.x, move.y, v + k * move.p + move.v, move.p, move.ix, move.iy]
+    found.append(v * move.p + 0.5 * k * move.p**2 + move.work)
+    np.testing.assert_allclose(found, flow(plane, x, y, v, length), atol=STEP)
+
+
+def on_a_ray(converging: bool) -> tuple[Plane, jax.Array, jax.Array, jax.Array]:
+    plane, rate = a_plane()
+    B = [[plane.bxx, plane.bxy, plane.dx], [plane.bxy, plane.byy, plane.dy], [plane.dx, plane.dy, plane.w]]
+    directions, growth = invariant_directions(jnp.asarray(B), plane.mu)
+    index = int(np.nanargmin(growth) if converging else np.nanargmax(growth))
+    return plane, rate, directions[index, 0], directions[index, 1]
+
+
+@pytest.mark.parametrize("length", [0.5, 30.0])
+def test_linear_step_is_exact_on_an_invariant_direction(length: float) -> None:
+    plane, rate, x, y = on_a_ray(converging=True)
+    at = view(plane, rate, x, y)
+    g = axes_along(plane, x, y).g
+    move = slide(plane, at, jnp.float64(length), no_curve(x))
+    np.testing.assert_allclose(move.p, np.expm1(g * length) / g, rtol=EXACT)
+
+
+def test_way_to_zero_is_the_limit_of_long_steps() -> None:
+    """Value and derivative, also across the direction."""
+    plane, rate, x, y = on_a_ray(converging=True)
+
+    def far(x: jax.Array, y: jax.Array) -> jax.Array:
+        move = slide(plane, view(plane, rate, x, y), jnp.float64(300.0), no_curve(x))
+        return jnp.stack([move.p, move.ix, move.iy, move.v, move.work])
+
+    def there(x: jax.Array, y: jax.Array) -> jax.Array:
+        move = slide_to_zero(plane, view(plane, rate, x, y), jnp.bool_(True))
+        return jnp.stack([move.p, move.ix, move.iy, move.v, move.work])
+
+    np.testing.assert_allclose(there(x, y), far(x, y), atol=1e-12)
+    np.testing.assert_allclose(jax.jacfwd(there, (0, 1))(x, y), jax.jacfwd(far, (0, 1))(x, y), atol=1e-12)
+
+
+def test_landing_error_moves_to_the_phase_that_it_belongs_to() -> None:
+    """v = 0 is 0.01 behind: as if the lane had landed there."""
+    k, k2, over = 2.0, 3.0, 0.01
+    v = k * over + 0.5 * k2 * over**2  # with k and k2 at the exact landing
+    work = 0.5 * k * over**2 + k2 * over**3 / 6
+    ledger = open_ledger(jnp.float64(0))._replace(impulse=jnp.float64(1.0), compression_impulse=jnp.float64(1.0))
+    changed = change_phase(ledger, jnp.bool_(True), jnp.float64(v), jnp.float64(k + k2 * over), jnp.float64(k2))
+    assert not changed.compressing
+    third_order = (k2 / k) ** 2 * over**3
+    np.testing.assert_allclose(changed.compression_impulse, 1 - over, atol=third_order)
+    np.testing.assert_allclose(changed.restitution_work, work, atol=k * over * third_order)
+
+
+def impulse(law: str, dtype: str = "float64", level: str = "standard"):
+    """Of numbers (friction, restitution, velocity, diagonal and other entries of W), and whether it is finished."""
+
+    def f(x: jax.Array, static: jax.Array, same: jax.Array) -> tuple[jax.Array, jax.Array]:
+        mu, e, vx, vy, vz, xx, yy, zz, xy, xz, yz = x
+        W = jnp.stack([jnp.stack(row) for row in ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))])
+        given = (W, jnp.stack([vx, vy, vz]), mu, e, jnp.where(same, mu, static))
+        case = prepare(*given, law, "standard", 0.01)
+        found = hodograph(case.given, RULES[law], ACCURACIES[dtype][level])
+        return jnp.stack([found.ix, found.iy, found.p]) * case.impulse_unit, found.finished
+
+    return f
+
+
+@functools.cache
+def golden(law: str) -> tuple[cases.Cases, dict[str, np.ndarray]]:
+    data = cases.golden()
+    index = np.where(data["hyp"] == cases.LAWS.index(law))[0]
+    return cases.golden_cases(index), {k: a[index] for k, a in data.items() if len(a) == len(data["hyp"])}
+
+
+@functools.cache
+def solved(law: str) -> tuple[np.ndarray, np.ndarray]:
+    given = golden(law)[0]
+    f = jax.jit(jax.vmap(impulse(law)))
+    return jax.tree.map(np.asarray, f(cases.flat(given), given.static, given.static == given.mu))
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_golden_impulses(law: str) -> None:
+    _, reference = golden(law)
+    error = cases.relative_error(solved(law)[0], reference["impulse"])
+    cond = np.nan_to_num(reference["cond"], nan=1e3, posinf=1e16)
+    error = np.where(error <= FORGIVEN * cond * np.finfo(float).eps, 0, error)
+    assert np.percentile(error, 99) <= P99
+    assert error.max() <= MOST
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_every_golden_impact_is_finished(law: str) -> None:
+    assert solved(law)[1].all()
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_golden_derivatives(law: str) -> None:
+    data = cases.golden()
+    chosen = np.where(data["hyp"][data["grad_idx"]] == cases.LAWS.index(law))[0]
+    given = cases.golden_cases(data["grad_idx"][chosen])
+    f = jax.jit(jax.vmap(jax.jacfwd(impulse(law), has_aux=True)))
+    found = np.asarray(f(cases.flat(given), given.static, given.static == given.mu)[0])
+    expected = data["grad"][chosen]
+    error = np.abs(found - expected).max((1, 2)) / np.abs(expected).max((1, 2))
+    assert np.percentile(error, 99) <= SLOPE_P99
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_derivatives_beside_invariant_directions(law: str) -> None:
+    """Also of nearly planar impacts, most of them with slip that stops and starts again."""
+    with np.load(cases.DATA / "near_rays.npz") as data:
+        chosen = data["law"] == law
+        W, v, mu, e, expected = (data[name][chosen] for name in ("W", "v", "mu", "e", "grad"))
+        stratum = data["stratum"][chosen]
+    given = cases.make(W, v, mu, e)
+    f = jax.jit(jax.vmap(jax.jacfwd(impulse(law), has_aux=True)))
+    found, finished = map(np.asarray, f(cases.flat(given), given.static, given.static == given.mu))
+    error = np.abs(found - expected).max((1, 2)) / np.abs(expected).max((1, 2))
+    assert finished.mean() >= 0.9
+    assert error[finished].max() <= BESIDE_MOST
+    for name in set(stratum):
+        assert (error[finished & (stratum == name)] > BESIDE).mean() <= 0.1, name
+
+
+def smooth_impacts(n: int) -> np.ndarray:
+    """Whose kind of motion does not change nearby: slip that does not stop, and none of the special directions."""
+    given = cases.spd(4 * n, seed=7)
+    x = cases.flat(given)
+    x[:, 0] *= 0.2
+    return x[:n]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", ["stronge", "poisson", "newton"])
+def test_second_derivatives_are_differences_of_first_ones(law: str) -> None:
+    x = jnp.asarray(smooth_impacts(40))
+    f = impulse(law)
+    first = lambda x: jax.jacfwd(lambda x: f(x, x[0], jnp.bool_(True))[0])(x)  # noqa: E731
+    second = np.asarray(jax.jit(jax.vmap(jax.jacfwd(first)))(x))[..., :5]
+    step = 1e-5 * jnp.eye(11)[:5]
+    differences = jax.jit(jax.vmap(lambda x: _differences(first, x, step)))(x)
+    scale = np.abs(second).max((1, 2, 3), keepdims=True)
+    error = (np.abs(second - np.asarray(differences)) / scale).max((1, 2, 3))
+    assert np.percentile(error, 90) <= SECOND
+
+
+def _differences(first, x: jax.Array, steps: jax.Array) -> jax.Array:
+    both = jax.vmap(lambda step: (first(x + step) - first(x - step)) / (2 * jnp.abs(step).max()))(steps)
+    return jnp.moveaxis(both, 0, -1)
