@@ -57,10 +57,10 @@ def slide(plane: Plane, at: View, length: Scalar, curve: Curve) -> Move:
     zg, zf = axes.g * length, -axes.f * length
     Y = jnp.exp(zf) * (at.Y + curve.y)
     X = jnp.exp(zg) * (at.X + curve.x) - at.shift * Y
-    qg, qf, qb = length * _mean(zg), length * _mean(zf), length * _mean(zg + zf)
+    qg, qf = length * _mean(zg), length * _mean(zf)
     in_y = qf * at.Y + curve.in_y
     in_x = qg * at.X + curve.in_x - at.shift * in_y
-    work = curve.work - axes.b * at.X * (at.Y / axes.btt) * (qg - qb)
+    work = curve.work - axes.b * at.X * (at.Y / axes.btt) * length * _mean_less(zg, zg + zf)
     v = mu * (axes.a * curve.in_u - axes.b * in_y)
     return _turned_back(at, in_x + curve.in_u, mu * in_x, mu * in_y, v, r * r * work, X, Y)
 
@@ -105,14 +105,15 @@ def curve_of(plane: Plane, at: View, length: Scalar) -> Curve:
     integrands: list[tuple[Scalar, ...]] = []
     for i, node in enumerate(C[: len(B)]):
         x, y, late = _sums(A[i][:i], slopes, length) if i else (jnp.zeros_like(lag),) * 3
-        E, F = jnp.exp(node * length * g), jnp.exp(-node * length * f)
+        E, fall = jnp.exp(node * length * g), jnp.expm1(-node * length * f)
+        F = 1 + fall
         dx, dy, straight = E * x, F * y, E * at.X
         Y = F * at.Y + dy
         X = straight + dx - shift * Y
         R = jnp.sqrt(X * X + Y * Y)
         U = R - X
         slopes.append((((a + shift * b) * U - c * Y) / E, (h * X + b * U) / F, mu * (a * U - b * dy)))
-        integrands.append((dx, dy, U, R * late - (R - straight) * lag * (1 - F)))
+        integrands.append((dx, dy, U, R * late + (R - straight) * lag * fall))
     return Curve(*_sums(B, slopes, length)[:2], *_sums(B, integrands, length))
 
 
@@ -130,3 +131,13 @@ def _mean(z: Scalar) -> Scalar:
     small = jnp.abs(stop_gradient(z)) < 1e-3
     series = 1 + z * (1 / 2) * (1 + z * (1 / 3) * (1 + z * (1 / 4) * (1 + z * (1 / 5))))
     return where(small, series, jnp.expm1(z) / where(small, 1, z))
+
+
+def _mean_less(a: Scalar, b: Scalar) -> Scalar:
+    """_mean(a) - _mean(b), without cancellation where both are small."""
+    small = jnp.maximum(jnp.abs(stop_gradient(a)), jnp.abs(stop_gradient(b))) < 0.03
+    a2, b2, ab = a * a, b * b, a * b
+    third, fourth = a2 + ab + b2, (a + b) * (a2 + b2)
+    fifth = a2 * a2 + ab * third + b2 * b2
+    series = (a - b) * (1 / 2 + (a + b) * (1 / 6) + third * (1 / 24) + fourth * (1 / 120) + fifth * (1 / 720))
+    return where(small, series, _mean(a) - _mean(b))

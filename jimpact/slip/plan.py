@@ -26,7 +26,8 @@ SMOOTH = 3e6  # calibrated on reference solutions; 9! is 4e5
 LINE = 0.1  # share of the tolerance that a linear step may use up
 WELL_LINEAR = 2  # x that accuracy: else a curved step is as good
 LONGEST = 3.0  # rad or 1/rate of turning: beyond, the estimate of the error is not to be trusted
-GROWTH, DECAY = 20.0, 300.0  # largest logarithm of the growth, and of the decay, of slip in a linear step
+GROWTH = 20.0  # largest logarithm of the growth of slip in a linear step
+LEAST = 0.4  # power of the smallest number: slip does not fall below this, where its square would vanish
 CURVED_GROWTH, CURVED_DECAY = 8.0, 40.0  # and in a curved one
 ROUND = 8  # x epsilon x its terms: below this a rate, or slip, is round-off
 FADING = 1e-3  # of the tolerance: slip this small has left zero just now
@@ -69,7 +70,8 @@ def plan(lane: Lane, state: State, at: View, rule: StopRule, accuracy: Accuracy)
     linear = slips & ~to_zero & at.near & (close >= WELL_LINEAR)
     longest = jnp.minimum(_curved_length(lane, at, error), tilt)
     backward = -jnp.minimum(longest, 1 / (jnp.abs(at.axes.g) + at.axes.f + _tiny(at.r)))
-    straight = jnp.minimum(reach, where(at.axes.g > 0, GROWTH, DECAY) / (jnp.abs(at.axes.g) + _tiny(at.r)))
+    decay = jnp.log(jnp.maximum(at.r / float(jnp.finfo(at.r.dtype).tiny) ** LEAST, 1))
+    straight = jnp.minimum(reach, where(at.axes.g > 0, GROWTH, decay) / (jnp.abs(at.axes.g) + _tiny(at.r)))
     longest = where(linear, jnp.minimum(straight, tilt), longest)
     length = jnp.maximum(jnp.minimum(longest, _clock(event, at.r, growth)), backward)
     impulse = where(state.straight & ~state.done & jnp.isfinite(event), event, 0)
@@ -160,7 +162,8 @@ def _next_event(lane: Lane, state: State, rule: StopRule, k: Scalar, k2: Scalar)
     fall = _rising_root(-v, -k, -k2)
     may_fall = plane.mu * norm(plane.dx, plane.dy) > plane.w
     fall = where((k < 0) | (may_fall & (fall > 0) & ~state.straight), fall, jnp.inf)
-    rise = where((k > 0) | (rise > 0), rise, jnp.inf)
+    overshot = (v > 0) & (ledger.compressions == 1)  # later ones begin at v = 0, but for a landing error
+    rise = where((k > 0) | (rise > 0) | overshot, rise, jnp.inf)
     return where(ledger.compressing, rise, jnp.minimum(stop, fall))
 
 
