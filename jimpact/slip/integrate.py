@@ -5,10 +5,10 @@ from typing import NamedTuple
 import jax
 from jax import lax
 
-from jimpact.slip.lane import Accuracy, Lane, State
+from jimpact.slip.lane import Accuracy, Lane, State, start
 from jimpact.slip.plan import Plan
 from jimpact.slip.restitution import StopRule
-from jimpact.slip.step import Way, set_out, step, taken
+from jimpact.slip.step import looked_at, planned, step
 
 __all__ = ["Taken", "follow", "recorded"]
 
@@ -21,20 +21,20 @@ class Taken(NamedTuple):
 
 
 def follow(lane: Lane, rule: StopRule, accuracy: Accuracy) -> State:
-    """Take all steps. Lanes that finish early stay where they are. Reverse mode keeps what is between the steps."""
+    """Take all steps. Lanes that finish early stay where they are. Reverse mode keeps the states between the steps."""
 
     @jax.checkpoint
-    def body(way: Way, _: None) -> tuple[Way, None]:
-        return step(lane, way, rule, accuracy), None
+    def body(state: State, _: None) -> tuple[State, None]:
+        return step(lane, state, rule, accuracy), None
 
-    return taken(lane, lax.scan(body, set_out(lane), None, length=accuracy.steps)[0], rule)
+    return lax.scan(body, start(lane), None, length=accuracy.steps)[0]
 
 
 def recorded(lane: Lane, rule: StopRule, accuracy: Accuracy) -> Taken:
     """The same steps, kept."""
 
-    def body(way: Way, _: None) -> tuple[Way, Taken]:
-        after = step(lane, way, rule, accuracy)
-        return after, Taken(after.state, after.plan)
+    def body(state: State, _: None) -> tuple[State, Taken]:
+        ahead = planned(lane, state, looked_at(lane, state), rule, accuracy)
+        return step(lane, state, rule, accuracy), Taken(state, ahead)
 
-    return lax.scan(body, set_out(lane), None, length=accuracy.steps)[1]
+    return lax.scan(body, start(lane), None, length=accuracy.steps)[1]

@@ -7,57 +7,31 @@ depends on the moment of an event carries the derivative of that moment: terms o
 landing error, so that first and second derivatives are exact.
 """
 
-from typing import NamedTuple
-
 import jax.numpy as jnp
 from jax.lax import stop_gradient
 
 from jimpact.numerics import divide, where
 from jimpact.rays import moved, solve_b
-from jimpact.slip.advance import Curve, Move, curve_of, no_curve, slide, slide_to_zero
+from jimpact.slip.advance import Move, curve_of, slide, slide_to_zero
 from jimpact.slip.flow import View, axes_along, view
-from jimpact.slip.lane import Accuracy, Lane, State, size_of, start
+from jimpact.slip.lane import Accuracy, Lane, State, size_of
 from jimpact.slip.plan import Plan, plan
 from jimpact.slip.restitution import StopRule, book, change_phase, to_rest, work_over
 from jimpact.types import Flag, Scalar
 
-__all__ = ["Way", "looked_at", "planned", "set_out", "step", "taken"]
+__all__ = ["looked_at", "planned", "step"]
 
 LANDED = 1e-8  # of the impulse: second-order change of k that a landing may leave to its Taylor terms
 NEARBY = 1e-2  # of the impulse, of k and in rad: a landing no further than this
 SLIGHT = 0.5  # power of epsilon: slip below this share of its terms counts as zero, at any accuracy
 
 
-class Way(NamedTuple):
-    """Where a lane is, and the step that it is about to take."""
-
-    state: State
-    plan: Plan
-    curve: Curve
-
-
-def set_out(lane: Lane) -> Way:
-    """Before the first step: about to take one of length zero."""
-    state = start(lane)
-    zero, no = jnp.zeros_like(lane.v0), jnp.zeros_like(state.done)
-    return Way(state, Plan(zero, no, no, zero), no_curve(zero))
-
-
-def step(lane: Lane, way: Way, rule: StopRule, accuracy: Accuracy) -> Way:
-    """Take the step, then plan the next one and integrate its nonlinear part; lanes that are done stay.
-
-    In this order the integrals, which cost most, are kept between two rounds of the scan, and computed once.
-    """
-    state = taken(lane, way, rule)
+def step(lane: Lane, state: State, rule: StopRule, accuracy: Accuracy) -> State:
+    """Where a lane is after one more step; lanes that are done stay."""
     at = looked_at(lane, state)
     ahead = planned(lane, state, at, rule, accuracy)
-    return Way(state, ahead, curve_of(lane.plane, at, where(ahead.linear, 0, ahead.length)))
-
-
-def taken(lane: Lane, way: Way, rule: StopRule) -> State:
-    """Where a lane is after the step that it was about to take."""
-    there = _moved(lane, way.state, looked_at(lane, way.state), way.plan, way.curve)
-    return _arrived(lane, there, ~way.state.done, rule)
+    there = _moved(lane, state, at, ahead)
+    return _arrived(lane, there, ~state.done, rule)
 
 
 def looked_at(lane: Lane, state: State) -> View:
@@ -70,9 +44,10 @@ def planned(lane: Lane, state: State, at: View, rule: StopRule, accuracy: Accura
     return stop_gradient(plan(*stop_gradient((lane, state, at)), rule, accuracy))
 
 
-def _moved(lane: Lane, state: State, at: View, ahead: Plan, bend: Curve) -> State:
+def _moved(lane: Lane, state: State, at: View, ahead: Plan) -> State:
     """After the step, before what happens there."""
     plane, slips = lane.plane, ~state.done & ~state.straight & ~ahead.to_zero
+    bend = curve_of(plane, at, where(ahead.linear, 0, ahead.length))
     curve, line = slide(plane, at, ahead.length, bend), slide_to_zero(plane, at, ahead.to_zero)
     zero = jnp.zeros_like(state.v)
     move = Move(*(where(ahead.to_zero, b, where(slips, a, 0)) for a, b in zip(curve, line, strict=True)))
