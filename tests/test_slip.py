@@ -13,7 +13,8 @@ from jimpact.impact import prepare
 from jimpact.rays import Plane, invariant_directions
 from jimpact.slip.advance import curve_of, no_curve, slide, slide_to_zero
 from jimpact.slip.flow import axes_along, view
-from jimpact.slip.law import ACCURACIES, hodograph
+from jimpact.slip.law import ACCURACIES, given_lane, hodograph
+from jimpact.slip.line import line_start
 from jimpact.slip.restitution import RULES, change_phase, open_ledger
 
 STEP = 1e-9  # relative: a step of order 8 and of a tenth of the unit of the clock, and the oracle at 1e-12
@@ -23,6 +24,7 @@ SINGLE_MOST = 1e-3  # in float32, whose input is rounded: some cases are ill-con
 SLOPE_P99 = 1e-6  # of derivatives, relative to the largest of the impact
 BESIDE, BESIDE_MOST = 1e-5, 1e-2  # beside invariant directions: for nine of ten, and for all
 SECOND = 1e-5  # of second derivatives, relative: differences of the gradient at 1e-4 are as good as 1e-7
+LINE_START = 1e-5  # relative to the impulse that stops the approach
 FORGIVEN = 100  # x condition x epsilon: no backward stable method can do better
 LAWS = [pytest.param("stronge"), *(pytest.param(law, marks=pytest.mark.slow) for law in ("poisson", "newton"))]
 
@@ -184,6 +186,17 @@ def test_derivatives_beside_invariant_directions(law: str) -> None:
     assert error[finished].max() <= BESIDE_MOST
     for name in set(stratum):
         assert (error[finished & (stratum == name)] > BESIDE).mean() <= 0.1, name
+
+
+def test_direction_becomes_invariant_where_solve_says_so() -> None:
+    """Slip hardly turns there, so that an error of the path moves the moment by much more."""
+    given = cases.spd(60, seed=11)
+    expected = np.asarray(cases.solve(given, "stronge").info.line_start)
+    case = prepare(*map(jnp.asarray, given[:4]), None, "stronge", "standard", 0.01)
+    rule, level = RULES["stronge"], ACCURACIES["float64"]["standard"]
+    found = jax.jit(lambda lane: line_start(lane, rule, level, 0.01))(given_lane(case.given))
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+    np.testing.assert_allclose(found, expected / np.asarray(case.impulse_unit), atol=LINE_START)
 
 
 def smooth_impacts(n: int) -> np.ndarray:
