@@ -32,6 +32,7 @@ LONG = {
     "test_sequence",
     "test_simulate",
     "test_simulate_edges",
+    "test_slip",
     "test_statements",
     "test_torch",
     "test_trace",
