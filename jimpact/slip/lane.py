@@ -9,11 +9,11 @@ import jax.numpy as jnp
 from jax.lax import stop_gradient
 
 from jimpact.numerics import norm, where
-from jimpact.rays import Plane, diverging_ray, largest_rate, moved, solve_b
+from jimpact.rays import Plane, diverging_ray, largest_rate, solve_b
 from jimpact.slip.restitution import Ledger, open_ledger
 from jimpact.types import Flag, Scalar
 
-__all__ = ["Accuracy", "Lane", "State", "lane_of", "size_of", "slip_of", "start"]
+__all__ = ["Accuracy", "Lane", "State", "lane_of", "size_of", "start"]
 
 TRUSTED, MOST_TRUSTED = 1e3, 1e-3  # x the tolerance, and whatever that is
 SLOPES = 1e3  # a derivative may be wrong by this times the error of a value
@@ -85,11 +85,6 @@ def start(lane: Lane) -> State:
     no, ledger = jnp.zeros_like(still), open_ledger(zero)
     zero_at = where(still, zero, jnp.nan)
     return State(lane.x0, lane.y0, v, cx, cy, ledger, jnp.ones_like(zero), still, no, zero_at, still)
-
-
-def slip_of(lane: Lane, state: State) -> tuple[Scalar, Scalar]:
-    """Slip by the impulse: the one before plus inverse inertia x impulse."""
-    return moved(lane.plane, lane.x0, lane.y0, lane.v0, state.ix, state.iy, state.ledger.impulse)[:2]
 
 
 def size_of(lane: Lane, state: State) -> tuple[Scalar, Scalar]:

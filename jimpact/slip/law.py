@@ -6,11 +6,10 @@ positive definite inverse inertia, any approach velocity, friction >= 0, static 
 restitution in [0, 1].
 """
 
-from typing import NamedTuple
-
 import jax.numpy as jnp
 
 from jimpact.closure import plausible
+from jimpact.laws.hodograph_law import Events
 from jimpact.laws.record import Answer, Given
 from jimpact.numerics import where
 from jimpact.rays import moved
@@ -21,23 +20,12 @@ from jimpact.slip.restitution import StopRule
 from jimpact.state import ImpactInfo
 from jimpact.types import Scalar
 
-__all__ = ["ACCURACIES", "Events", "answer_of", "events_of", "given_lane", "hodograph"]
+__all__ = ["ACCURACIES", "answer_of", "events_of", "given_lane", "hodograph"]
 
 ACCURACIES = {
     "float64": {"low": Accuracy(32, 1e-7), "standard": Accuracy(40, 1e-9), "high": Accuracy(80, 1e-12)},
     "float32": {"low": Accuracy(32, 1e-5), "standard": Accuracy(40, 1e-6), "high": Accuracy(48, 2e-7)},
 }
-
-
-class Events(NamedTuple):
-    """Normal impulse at each event; nan where it did not happen."""
-
-    compression_end: Scalar
-    recompression_start: Scalar
-    recompression_end: Scalar
-    slip_end: Scalar
-    line_start: Scalar
-    end: Scalar
 
 
 def hodograph(given: Given, rule: StopRule, accuracy: Accuracy, line_tolerance: float = 0.01) -> Answer:
