@@ -23,6 +23,7 @@ __all__ = [
     "largest",
     "log2",
     "norm",
+    "once",
     "root_in",
     "running_count",
     "small_rotation",
@@ -31,6 +32,15 @@ __all__ = [
     "where",
     "with_code",
 ]
+
+
+def once(x: Scalar, one: Scalar) -> Scalar:
+    """x, computed once.
+
+    On a CPU, XLA computes a chain of additions and multiplications again for every use, but a quotient only once.
+    `one` is 1, and not a constant.
+    """
+    return jax.tree.map(lambda part: part / one, x)
 
 
 def where(flag: Flag, a: Scalar | float, b: Scalar | float) -> Scalar:

@@ -23,7 +23,7 @@ from jimpact.rays import Plane
 from jimpact.slip.flow import View
 from jimpact.types import Flag, Scalar
 
-__all__ = ["Curve", "Move", "curve_of", "no_curve", "slide", "slide_to_zero"]
+__all__ = ["Curve", "Move", "curve_of", "impulse_to_zero", "no_curve", "slide"]
 
 A, B, C = DOP853.A.tolist(), DOP853.B.tolist(), DOP853.C.tolist()
 
@@ -41,7 +41,7 @@ class Move(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """What the nonlinear part adds: to X and Y without their factors, to the integrals of X, Y, U, and to the work."""
+    """What slip does beyond a straight line: change of X and Y without the growth, integrals, and work."""
 
     x: Scalar
     y: Scalar
@@ -52,35 +52,36 @@ class Curve(NamedTuple):
 
 
 def slide(plane: Plane, at: View, length: Scalar, curve: Curve) -> Move:
-    """Slip for a length of the clock, with what the nonlinear part adds."""
+    """Slip for a length of the clock: by the linear flow, and what the curve adds."""
     axes, mu, r = at.axes, plane.mu, at.r
     zg, zf = axes.g * length, -axes.f * length
-    Y = jnp.exp(zf) * (at.Y + curve.y)
-    X = jnp.exp(zg) * (at.X + curve.x) - at.shift * Y
-    qg, qf = length * _mean(zg), length * _mean(zf)
-    in_y = qf * at.Y + curve.in_y
-    in_x = qg * at.X + curve.in_x - at.shift * in_y
+    E, F = jnp.exp(zg), jnp.exp(zf)
+    Y = where(at.near, F, E) * (at.Y + curve.y)
+    X = E * (at.X + curve.x) - at.shift * Y
+    in_y = length * _mean(zf) * at.Y + curve.in_y
+    in_x = length * _mean(zg) * at.X + curve.in_x - at.shift * in_y
     work = curve.work - axes.b * at.X * (at.Y / axes.btt) * length * _mean_less(zg, zg + zf)
     v = mu * (axes.a * curve.in_u - axes.b * in_y)
-    return _turned_back(at, in_x + curve.in_u, mu * in_x, mu * in_y, v, r * r * work, X, Y)
+    sx, sy = axes.sx, axes.sy
+    ix, iy = -mu * r * (in_x * sx - in_y * sy), -mu * r * (in_x * sy + in_y * sx)
+    return Move(r * (in_x + curve.in_u), ix, iy, r * v, r * r * work, r * (X * sx - Y * sy), r * (X * sy + Y * sx))
 
 
-def slide_to_zero(plane: Plane, at: View, mask: Flag) -> Move:
-    """Slip until it is zero, by the linear flow, where `mask`; h may be small instead of 0.
+def impulse_to_zero(plane: Plane, at: View, mask: Flag) -> tuple[Scalar, Scalar]:
+    """Normal impulse until slip is zero, where `mask`, and the work beyond (v + k p / 2) p.
 
-    Slip across the path dies out: it takes the tangential impulse Y / t.Bt and no normal one. Along a direction in
-    which slip grows this goes back to where it left zero. Without friction slip across the path stays.
+    On a ray the linear flow is exact; along a direction in which slip grows it goes back to where it left zero.
+    Elsewhere p = r q(angle) with g q + h q' = -1: a series in h / g, for slip that hardly turns while it falls.
     """
     axes, mu, r = at.axes, plane.mu, at.r
     g, f = where(mask, axes.g, -1), where(mu > 0, axes.f, 1)
-    sheared = 1 - at.c * at.h / (g * f)
-    across = where(mu > 0, (at.Y - at.h * at.X / g) / (axes.btt * sheared), 0)  # mu x integral of Y
-    turned = 1 + (at.h / g) ** 2  # slip is longer than X while it turns
-    along = -(at.X - at.c * divide(at.Y, f)) / (g * sheared) * turned
-    along = along - at.shift * across / where(mu > 0, mu, 1)
+    across = where(mu > 0, (at.Y - at.h * at.X / g) / axes.btt, 0)  # mu x integral of Y
+    dg, ddg = axes.b - 2 * axes.c, axes.a + 2 * axes.dh
+    once = -at.h * dg / (g * g * g)
+    twice = at.h * (axes.dh * dg + at.h * (ddg - 3 * dg * dg / g)) / (g * g * g * g)
+    along = where(at.near, -at.X / g - at.shift * at.Y / f, -1 / g + once + twice)
     work = -axes.b * across * axes.f * at.X / (g * where(g == f, 1, g - f))
-    zero = jnp.zeros_like(r)
-    return _turned_back(at, along, mu * along, across, -axes.b * across, r * r * work, zero, zero)
+    return r * along, r * r * work
 
 
 def no_curve(like: Scalar) -> Curve:
@@ -88,32 +89,24 @@ def no_curve(like: Scalar) -> Curve:
     return Curve(*(jnp.zeros_like(like) for _ in Curve._fields))
 
 
-def _turned_back(
-    at: View, p: Scalar, along: Scalar, across: Scalar, v: Scalar, work: Scalar, X: Scalar, Y: Scalar
-) -> Move:
-    sx, sy, r = at.axes.sx, at.axes.sy, at.r
-    ix, iy = -r * (along * sx - across * sy), -r * (along * sy + across * sx)
-    return Move(r * p, ix, iy, r * v, work, r * (X * sx - Y * sy), r * (X * sy + Y * sx))
-
-
 def curve_of(plane: Plane, at: View, length: Scalar) -> Curve:
     """One step of the method; in units of slip, as in `flow`."""
     axes, mu, shift, h, c = at.axes, plane.mu, at.shift, at.h, at.c
-    g, a, b, f = axes.g, axes.a, axes.b, axes.f
-    lag = b * at.Y / axes.btt
+    a, b, g = axes.a, axes.b, axes.g
+    taken, left = where(at.near, axes.dh, 0), where(at.near, 0, axes.dh)  # out of Y, beyond E
+    late = b * at.Y / axes.btt
     slopes: list[tuple[Scalar, ...]] = []  # of X and Y without their factors, and of the lag
     integrands: list[tuple[Scalar, ...]] = []
     for i, node in enumerate(C[: len(B)]):
-        x, y, late = _sums(A[i][:i], slopes, length) if i else (jnp.zeros_like(lag),) * 3
-        E, fall = jnp.exp(node * length * g), jnp.expm1(-node * length * f)
-        F = 1 + fall
-        dx, dy, straight = E * x, F * y, E * at.X
-        Y = F * at.Y + dy
-        X = straight + dx - shift * Y
+        x, y, lag = _sums(A[i][:i], slopes, length) if i else (jnp.zeros_like(h),) * 3
+        E, G = jnp.exp(node * length * g), jnp.exp(node * length * taken)
+        dy = G * y
+        Y = G * at.Y + dy
+        X = at.X + x - shift * Y
         R = jnp.sqrt(X * X + Y * Y)
         U = R - X
-        slopes.append((((a + shift * b) * U - c * Y) / E, (h * X + b * U) / F, mu * (a * U - b * dy)))
-        integrands.append((dx, dy, U, R * late + (R - straight) * lag * fall))
+        slopes.append(((a + shift * b) * U - c * Y, (h * X + b * U + left * Y) / G, mu * E * (a * U - b * dy)))
+        integrands.append((E * x, E * dy, E * U, E * (R * lag + (R - at.X) * late * (E * G - 1))))
     return Curve(*_sums(B, slopes, length)[:2], *_sums(B, integrands, length))
 
 

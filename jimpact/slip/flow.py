@@ -27,8 +27,9 @@ from jimpact.types import Flag, Scalar
 
 __all__ = ["Axes", "View", "axes_along", "view"]
 
-NEAR = 0.1  # rad: an invariant direction as close as this is the reference of a step
+NEAR = 0.1  # rad: an invariant direction as close as this is the axis of a step
 FLAT = 0.02  # of the largest rate: where h changes slower than this with the angle, no invariant direction is near
+FOUND = 10  # x sqrt(epsilon) rad: a last Newton step no longer than this has found it; its error is the square
 NEWTON_STEPS = 2  # to the invariant direction, after the first guess; a third one is differentiated
 
 
@@ -51,10 +52,10 @@ class Axes(NamedTuple):
 
 
 class View(NamedTuple):
-    """Slip r along `here`, seen in the axes of the reference direction of a step.
+    """Slip r along `here`, seen in the axes of a step.
 
-    The reference is the invariant direction nearby (`near`), else the direction of slip itself. On an invariant
-    direction h = 0; there shift = c / dh makes X + shift Y and Y independent of each other, but for U.
+    These go along the invariant direction nearby (`near`), else along slip itself. On an invariant direction h = 0;
+    there shift = c / dh makes X + shift Y and Y independent of each other, but for U.
     """
 
     r: Scalar
@@ -62,7 +63,7 @@ class View(NamedTuple):
     axes: Axes
     near: Flag
     shift: Scalar
-    X: Scalar  # slip along the reference direction + shift Y, in units of r
+    X: Scalar  # slip along the axis + shift Y, in units of r
     Y: Scalar  # slip across it
     h: Scalar  # what is left of h and c in these axes: 0 if near
     c: Scalar
@@ -77,7 +78,7 @@ def axes_along(plane: Plane, sx: Scalar, sy: Scalar) -> Axes:
 
 
 def view(plane: Plane, rate: Scalar, x: Scalar, y: Scalar) -> View:
-    """Slip (x, y), not zero, in the axes of its reference direction; `rate` bounds all rates of the plane."""
+    """Slip (x, y), not zero, in the axes of a step; `rate` bounds all rates of the plane."""
     r = jnp.sqrt(x * x + y * y)
     here = axes_along(plane, x / r, y / r)
     frozen, now = stop_gradient((plane, here))
@@ -85,8 +86,9 @@ def view(plane: Plane, rate: Scalar, x: Scalar, y: Scalar) -> View:
     near = (jnp.abs(now.dh) > FLAT * rate) & (jnp.abs(turn) <= NEAR)
     sx, sy = _turned(now.sx, now.sy, where(near, turn, 0))
     for _ in range(NEWTON_STEPS):
-        sx, sy = _closer(frozen, sx, sy, near)
-    sx, sy = _closer(plane, sx, sy, near)  # with the derivative of h = 0
+        sx, sy, _ = _closer(frozen, sx, sy, near)
+    sx, sy, last = _closer(plane, sx, sy, near)  # with the derivative of h = 0
+    near &= jnp.abs(stop_gradient(last)) <= FOUND * float(jnp.finfo(r.dtype).eps) ** 0.5
     axes = axes_along(plane, where(near, sx, here.sx), where(near, sy, here.sy))
     shift = where(near, divide(axes.c, axes.dh), 0)
     Y = where(near, here.sy * axes.sx - here.sx * axes.sy, 0)
@@ -94,14 +96,15 @@ def view(plane: Plane, rate: Scalar, x: Scalar, y: Scalar) -> View:
     return View(r, here, axes, near, shift, X, Y, where(near, 0, axes.h), where(near, 0, axes.c))
 
 
-def _closer(plane: Plane, sx: Scalar, sy: Scalar, near: Flag) -> tuple[Scalar, Scalar]:
-    """One Newton step in the angle towards h = 0."""
+def _closer(plane: Plane, sx: Scalar, sy: Scalar, near: Flag) -> tuple[Scalar, Scalar, Scalar]:
+    """One Newton step in the angle towards h = 0, and how far it went."""
     axes = axes_along(plane, sx, sy)
-    return _turned(sx, sy, where(near, jnp.clip(-divide(axes.h, axes.dh), -NEAR, NEAR), 0))
+    turn = where(near, jnp.clip(-divide(axes.h, axes.dh), -NEAR, NEAR), 0)
+    return *_turned(sx, sy, turn), turn
 
 
 def _turned(sx: Scalar, sy: Scalar, angle: Scalar) -> tuple[Scalar, Scalar]:
     """The unit vector turned by a small angle, to first order."""
     x, y = sx - angle * sy, sy + angle * sx
-    inverse = 1 / jnp.sqrt(x * x + y * y)
-    return x * inverse, y * inverse
+    r = jnp.sqrt(x * x + y * y)
+    return x / r, y / r

@@ -8,7 +8,7 @@ from jax import lax
 from jimpact.slip.lane import Accuracy, Lane, State, start
 from jimpact.slip.plan import Plan
 from jimpact.slip.restitution import StopRule
-from jimpact.slip.step import looked_at, planned, step
+from jimpact.slip.step import arrived, looked_at, planned, step
 
 __all__ = ["Taken", "follow", "recorded"]
 
@@ -27,7 +27,7 @@ def follow(lane: Lane, rule: StopRule, accuracy: Accuracy) -> State:
     def body(state: State, _: None) -> tuple[State, None]:
         return step(lane, state, rule, accuracy), None
 
-    return lax.scan(body, start(lane), None, length=accuracy.steps)[0]
+    return arrived(lane, lax.scan(body, start(lane), None, length=accuracy.steps)[0], rule)
 
 
 def recorded(lane: Lane, rule: StopRule, accuracy: Accuracy) -> Taken:

@@ -49,6 +49,7 @@ class Lane(NamedTuple):
     tx: Scalar  # friction per normal impulse from zero slip on: of stick, or along the diverging ray
     ty: Scalar
     rate: Scalar  # bounds g and h; no derivative
+    one: Scalar  # 1, as `once` wants it
 
 
 class State(NamedTuple):
@@ -59,6 +60,7 @@ class State(NamedTuple):
     v: Scalar  # normal velocity
     ix: Scalar  # tangential impulse so far
     iy: Scalar
+    last: Scalar  # normal impulse of the last step
     ledger: Ledger
     memory: Scalar  # share of a change of slip across the path, before the impact, that is still there; no derivative
     straight: Flag  # zero slip is behind: friction is (tx, ty) from now on
@@ -74,7 +76,7 @@ def lane_of(plane: Plane, x0: Scalar, y0: Scalar, v0: Scalar, e: Scalar, static:
     qx, qy = diverging_ray(plane, ~sticks)
     tx, ty = where(sticks, ux, plane.mu * qx), where(sticks, uy, plane.mu * qy)
     rate = stop_gradient(largest_rate(plane))
-    return Lane(plane, x0, y0, v0, e, sticks, sticks & (needed > plane.mu * plane.mu), tx, ty, rate)
+    return Lane(plane, x0, y0, v0, e, sticks, sticks & (needed > plane.mu * plane.mu), tx, ty, rate, stop_gradient(plane.w))
 
 
 def start(lane: Lane) -> State:
@@ -84,7 +86,7 @@ def start(lane: Lane) -> State:
     v = lane.v0 + lane.plane.dx * cx + lane.plane.dy * cy
     no, ledger = jnp.zeros_like(still), open_ledger(zero)
     zero_at = where(still, zero, jnp.nan)
-    return State(lane.x0, lane.y0, v, cx, cy, ledger, jnp.ones_like(zero), still, no, zero_at, still)
+    return State(lane.x0, lane.y0, v, cx, cy, zero, ledger, jnp.ones_like(zero), still, no, zero_at, still)
 
 
 def size_of(lane: Lane, state: State) -> tuple[Scalar, Scalar]:

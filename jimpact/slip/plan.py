@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 
-from jimpact.numerics import divide, norm, where
+from jimpact.numerics import divide, once, norm, where
 from jimpact.slip.flow import View
 from jimpact.slip.lane import Accuracy, Lane, State, size_of
 from jimpact.slip.restitution import StopRule
@@ -31,7 +31,8 @@ LEAST = 0.4  # power of the smallest number: slip does not fall below this, wher
 CURVED_GROWTH, CURVED_DECAY = 8.0, 40.0  # and in a curved one
 ROUND = 8  # x epsilon x its terms: below this a rate, or slip, is round-off
 FADING = 1e-3  # of the tolerance: slip this small has left zero just now
-SLOW = 0.05  # turn of slip while it falls to zero: closed form only if less
+SLOW = 0.1  # turn of slip while it falls to zero: closed form only if less
+SERIES = 10.0  # x the third power of its parameter is the error of that form
 FLAT_FALL = 1e-4  # of the largest change of k: closer to k = 0 than this, a lane is past it
 PAST = 1.0001  # x the distance to k = 0: the next step starts beyond it
 
@@ -75,7 +76,9 @@ def plan(lane: Lane, state: State, at: View, rule: StopRule, accuracy: Accuracy)
     longest = where(linear, jnp.minimum(straight, tilt), longest)
     length = jnp.maximum(jnp.minimum(longest, _clock(event, at.r, growth)), backward)
     impulse = where(state.straight & ~state.done & jnp.isfinite(event), event, 0)
-    return Plan(where(slips & ~to_zero, length, 0), linear, to_zero, impulse)
+    length = where(slips & ~to_zero, length, 0)
+    kind = once(where(to_zero, jnp.full_like(length, 2), where(linear, jnp.ones_like(length), 0)), lane.one)
+    return Plan(once(length, lane.one), kind == 1, kind == 2, once(impulse, lane.one))
 
 
 def _tiny(like: Scalar) -> float:
@@ -174,11 +177,7 @@ def _ends(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy, 
     ahead = -divide(r * at.X, g) <= event
     falls, leaves = (g < 0) & ahead, (g > 0) & (r < FADING * accuracy.tolerance * size * g)
     # Slip that hardly turns while it falls.
-    turn = divide(jnp.abs(at.here.h), jnp.abs(at.here.g))
-    admitted = _admitted_on_line(lane, state, at, accuracy)
-    bend = turn * turn * (turn + divide(error.curving, jnp.abs(at.here.g)))
-    bend = jnp.maximum(0.25 * bend / jnp.minimum(admitted, accuracy.slope_tolerance), turn * error.change / admitted)
-    slow = ~at.near & falls & (turn < SLOW) & (bend <= 1)
+    slow = ~at.near & falls & _slow(lane, state, at, error, accuracy)
     # So little slip that only its derivative matters, and no change across it is left.
     faint = at.near & (g < 0) & (r < accuracy.tolerance * size * jnp.abs(g))
     faint &= state.memory <= accuracy.slope_tolerance
@@ -186,6 +185,20 @@ def _ends(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy, 
     # Zero within round-off, where static friction holds what kinetic friction would let go.
     held = lane.held & (g != 0) & (r <= ROUND * jnp.finfo(r.dtype).eps * terms)
     return (on_line & (falls | leaves)) | slow | faint | held
+
+
+def _slow(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy) -> Flag:
+    """Whether slip hardly turns while it falls to zero: the series of `advance.impulse_to_zero` will do."""
+    here, inverse = at.here, divide(jnp.ones_like(at.r), jnp.abs(at.here.g))
+    turn, varies = jnp.abs(here.h) * inverse, (jnp.abs(here.b - 2 * here.c) + jnp.abs(here.dh)) * inverse
+    rest = SERIES * (turn * (turn + varies)) ** 3
+    admitted = _admitted_on_line(lane, state, at, accuracy)
+    changed = rest * (1 + divide(jnp.abs(here.dh), jnp.abs(here.h))) * error.change
+    work = (turn * inverse) ** 2 * (jnp.abs(here.a) + jnp.abs(here.b)) * at.r
+    size, _ = size_of(lane, state)
+    fine = (rest <= jnp.minimum(admitted, accuracy.slope_tolerance)) & (changed <= admitted)
+    fine &= (work * at.r <= accuracy.tolerance * size) & (work <= accuracy.slope_tolerance)
+    return fine & (turn < SLOW)
 
 
 def _clock(impulse: Scalar, r: Scalar, growth: Scalar) -> Scalar:

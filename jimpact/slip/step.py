@@ -7,19 +7,21 @@ depends on the moment of an event carries the derivative of that moment: terms o
 landing error, so that first and second derivatives are exact.
 """
 
+from typing import NamedTuple
+
 import jax.numpy as jnp
 from jax.lax import stop_gradient
 
-from jimpact.numerics import divide, where
+from jimpact.numerics import divide, once, where
 from jimpact.rays import moved, solve_b
-from jimpact.slip.advance import Move, curve_of, slide, slide_to_zero
+from jimpact.slip.advance import curve_of, impulse_to_zero, slide
 from jimpact.slip.flow import View, axes_along, view
 from jimpact.slip.lane import Accuracy, Lane, State, size_of
 from jimpact.slip.plan import Plan, plan
 from jimpact.slip.restitution import StopRule, book, change_phase, to_rest, work_over
 from jimpact.types import Flag, Scalar
 
-__all__ = ["looked_at", "planned", "step"]
+__all__ = ["arrived", "looked_at", "planned", "step"]
 
 LANDED = 1e-8  # of the impulse: second-order change of k that a landing may leave to its Taylor terms
 NEARBY = 1e-2  # of the impulse, of k and in rad: a landing no further than this
@@ -27,17 +29,17 @@ SLIGHT = 0.5  # power of epsilon: slip below this share of its terms counts as z
 
 
 def step(lane: Lane, state: State, rule: StopRule, accuracy: Accuracy) -> State:
-    """Where a lane is after one more step; lanes that are done stay."""
+    """One more step: what happens where the last one went, a look at what comes next, and the way there."""
+    state = arrived(lane, state, rule)
     at = looked_at(lane, state)
-    ahead = planned(lane, state, at, rule, accuracy)
-    there = _moved(lane, state, at, ahead)
-    return _arrived(lane, there, ~state.done, rule)
+    return _moved(lane, state, at, planned(lane, state, at, rule, accuracy))
 
 
 def looked_at(lane: Lane, state: State) -> View:
-    """Slip in the axes of its reference direction; harmless where there is none."""
+    """Slip and the invariant direction nearby; harmless where there is no slip."""
     gone = state.done | state.straight
-    return view(lane.plane, lane.rate, where(gone, 1, state.x), where(gone, 0, state.y))
+    at = view(lane.plane, lane.rate, where(gone, 1, state.x), where(gone, 0, state.y))
+    return at._replace(**{name: once(part, lane.one) for name, part in at._asdict().items() if name != "near"})
 
 
 def planned(lane: Lane, state: State, at: View, rule: StopRule, accuracy: Accuracy) -> Plan:
@@ -45,70 +47,43 @@ def planned(lane: Lane, state: State, at: View, rule: StopRule, accuracy: Accura
 
 
 def _moved(lane: Lane, state: State, at: View, ahead: Plan) -> State:
-    """After the step, before what happens there."""
-    plane, slips = lane.plane, ~state.done & ~state.straight & ~ahead.to_zero
-    bend = curve_of(plane, at, where(ahead.linear, 0, ahead.length))
-    curve, line = slide(plane, at, ahead.length, bend), slide_to_zero(plane, at, ahead.to_zero)
-    zero = jnp.zeros_like(state.v)
-    move = Move(*(where(ahead.to_zero, b, where(slips, a, 0)) for a, b in zip(curve, line, strict=True)))
-    tx, ty = (where(state.straight, t, 0) for t in (lane.tx, lane.ty))
-    p = move.p + ahead.impulse
-    k = where(state.straight, plane.w - plane.dx * tx - plane.dy * ty, plane.w - plane.mu * at.axes.a)
-    work = state.v * p + 0.5 * k * p * p + move.work
-    after = state._replace(
-        x=where(slips, move.x, state.x),
-        y=where(slips, move.y, state.y),
-        v=state.v + k * p + move.v,
-        ix=state.ix + move.ix - tx * p,
-        iy=state.iy + move.iy - ty * p,
-        ledger=book(state.ledger, p, work),
-        memory=stop_gradient(state.memory * jnp.exp(-at.axes.f * ahead.length)),
-        straight=state.straight | ahead.to_zero,
+    """After the step. From zero slip on friction is (tx, ty)."""
+    plane, to_zero = lane.plane, ahead.to_zero
+    slips = ~state.done & ~state.straight & ~to_zero
+    curve = once(curve_of(plane, at, where(ahead.linear, 0, ahead.length)), lane.one)
+    move = slide(plane, at, ahead.length, curve)
+    down, work = impulse_to_zero(plane, at, to_zero)
+    p = where(to_zero, down, where(slips, move.p, ahead.impulse))
+    total = state.ledger.impulse + p
+    # At zero slip the impulses are those that stop it.
+    zx, zy = solve_b(plane, -lane.x0 - plane.dx * total, -lane.y0 - plane.dy * total)
+    stops = to_zero & (plane.mu > 0)
+    ix = where(stops, zx, state.ix + where(slips, move.ix, where(state.straight, -lane.tx * p, 0)))
+    iy = where(stops, zy, state.iy + where(slips, move.iy, where(state.straight, -lane.ty * p, 0)))
+    k = plane.w - where(state.straight, plane.dx * lane.tx + plane.dy * lane.ty, plane.mu * at.axes.a)
+    beyond = where(to_zero, work, where(slips, move.work, 0))
+    v = where(
+        stops, lane.v0 + plane.w * total + plane.dx * zx + plane.dy * zy, state.v + k * p + where(slips, move.v, 0)
     )
-    after = _pinned(lane, after, where(slips, p - stop_gradient(p), zero))
-    return _stopped(lane, _settled(lane, after, ahead.to_zero), ahead.to_zero)
-
-
-def _pinned(lane: Lane, state: State, over: Scalar) -> State:
-    """The state taken back by a normal impulse of value zero, to second order: the step's impulse has no derivative."""
-    plane, ledger = lane.plane, state.ledger
-    tx, ty, k, turn, k2 = _slopes(lane, state)
-    sx, sy = divide(tx, plane.mu), divide(ty, plane.mu)
-    half = 0.5 * over * over * plane.mu * turn
-    ix, iy = tx * over + half * sy, ty * over - half * sx
-    x, y, _ = moved(plane, state.x, state.y, state.v, ix, iy, -over)
-    return state._replace(
-        x=x,
-        y=y,
-        v=state.v - k * over + 0.5 * k2 * over * over,
-        ix=state.ix + ix,
-        iy=state.iy + iy,
-        ledger=book(ledger, -over, work_over(state.v, k, k2, -over)),
+    return _noted(
+        lane,
+        state._replace(
+            x=where(slips, move.x, state.x),
+            y=where(slips, move.y, state.y),
+            v=v,
+            ix=ix,
+            iy=iy,
+            last=where(slips, p, 0),
+            ledger=book(state.ledger, p, state.v * p + 0.5 * k * p * p + beyond),
+            memory=stop_gradient(state.memory * jnp.exp(-at.axes.f * ahead.length)),
+            straight=state.straight | to_zero,
+        ),
+        to_zero,
     )
 
 
-def _slopes(lane: Lane, state: State) -> tuple[Scalar, Scalar, Scalar, Scalar, Scalar]:
-    """Per normal impulse: friction (two components), dv/dp, turn of slip and d2v/dp2."""
-    plane = lane.plane
-    gone = state.done | state.straight
-    x, y = where(gone, 1, state.x), where(gone, 0, state.y)
-    r = jnp.sqrt(x * x + y * y)
-    axes = axes_along(plane, x / r, y / r)
-    tx, ty = where(gone, lane.tx, plane.mu * axes.sx), where(gone, lane.ty, plane.mu * axes.sy)
-    turn = where(gone, 0, axes.h / r)
-    return tx, ty, plane.w - plane.dx * tx - plane.dy * ty, turn, -plane.mu * axes.b * turn
-
-
-def _settled(lane: Lane, state: State, now: Flag) -> State:
-    """At zero slip: what round-off leaves of slip goes into the tangential impulse. Without friction nothing does."""
-    plane = lane.plane
-    x, y, _ = moved(plane, lane.x0, lane.y0, lane.v0, state.ix, state.iy, state.ledger.impulse)
-    cx, cy = (where(now & (plane.mu > 0), c, 0) for c in solve_b(plane, -x, -y))
-    return state._replace(ix=state.ix + cx, iy=state.iy + cy, v=state.v + plane.dx * cx + plane.dy * cy)
-
-
-def _stopped(lane: Lane, state: State, now: Flag) -> State:
-    """Remember where slip was zero, or first so small that it counts as zero."""
+def _noted(lane: Lane, state: State, now: Flag) -> State:
+    """Note where slip was zero, or first so small that it counts as zero."""
     _, terms = size_of(lane, state)
     slight = float(jnp.finfo(state.v.dtype).eps) ** SLIGHT * terms
     small = ~state.straight & (state.x * state.x + state.y * state.y <= slight * slight)
@@ -119,43 +94,62 @@ def _stopped(lane: Lane, state: State, now: Flag) -> State:
     )
 
 
-def _arrived(lane: Lane, state: State, live: Flag, rule: StopRule) -> State:
-    """Change phase where v = 0, and finish where the stop rule is met."""
-    tx, ty, k, turn, k2 = _slopes(lane, state)
-    growth = where(state.straight | state.done, 0, _growth(lane, state))
+class Slopes(NamedTuple):
+    """What changes per normal impulse."""
+
+    tx: Scalar  # friction
+    ty: Scalar
+    k: Scalar  # dv/dp
+    k2: Scalar  # d2v/dp2
+    turn: Scalar  # of slip
+    growth: Scalar  # of slip, relative to it; no derivative
+
+
+def _slopes(lane: Lane, state: State) -> Slopes:
+    plane, gone = lane.plane, state.done | state.straight
+    x, y = where(gone, 1, state.x), where(gone, 0, state.y)
+    q = 1 / jnp.sqrt(x * x + y * y)
+    axes = axes_along(plane, x * q, y * q)
+    tx, ty = where(gone, lane.tx, plane.mu * axes.sx), where(gone, lane.ty, plane.mu * axes.sy)
+    turn = where(gone, 0, axes.h * q)
+    k = plane.w - plane.dx * tx - plane.dy * ty
+    return Slopes(tx, ty, k, -plane.mu * axes.b * turn, turn, where(gone, 0, stop_gradient(axes.g * q)))
+
+
+def arrived(lane: Lane, state: State, rule: StopRule) -> State:
+    """Change phase where v = 0, and finish where the stop rule is met.
+
+    Lanes that go on are taken back to the normal impulse that the step has in value, so that it has no derivative.
+    """
+    slopes, live, compressing = once(_slopes(lane, state), lane.one), ~state.done, state.ledger.compressing
+    k, k2, turn = slopes.k, slopes.k2, slopes.turn
     size, _ = size_of(lane, state)
 
     def near(x: Scalar, curved: Scalar, weight: Scalar | float = 1.0) -> Flag:
         """Whether Taylor terms cover a distance x."""
         x, curved = jnp.abs(x), jnp.abs(curved)
-        small = (x <= NEARBY * size) & (x * jnp.abs(growth) <= 10 * NEARBY) & (x * curved <= NEARBY)
+        small = (x <= NEARBY * size) & (x * jnp.abs(slopes.growth) <= 10 * NEARBY) & (x * curved <= NEARBY)
         return stop_gradient(small & (x * x * curved * weight <= LANDED * size))
 
-    def stop(state: State) -> tuple[Scalar, Flag]:
-        missing = rule.missing(state.ledger, state.v, lane.v0, lane.e)
-        x = rule.distance(missing, state.v, k, k2, state.ledger, lane.e)
-        fine = near(where(jnp.isfinite(x), x, size), turn, jnp.maximum(lane.plane.mu, 1))
-        return x, live & ~state.ledger.compressing & jnp.isfinite(x) & fine & ~((state.v < 0) & (k < 0))
+    at_rest = live & near(to_rest(state.v, k, k2), divide(k2, k))
+    ledger = change_phase(state.ledger, at_rest & compressing & (k > 0), state.v, k, k2)
+    distance = rule.distance(rule.missing(ledger, state.v, lane.v0, lane.e), state.v, k, k2, ledger, lane.e)
+    stops = live & ~ledger.compressing & jnp.isfinite(distance) & ~((state.v < 0) & (k < 0))
+    stops &= near(where(jnp.isfinite(distance), distance, size), turn, jnp.maximum(lane.plane.mu, 1))
+    ledger = change_phase(ledger, at_rest & ~compressing & (k < 0) & ~stops, state.v, k, k2)
+    return _shifted(lane, state._replace(ledger=ledger, done=state.done | stops), slopes, once(where(stops, distance, stop_gradient(state.last) - state.last), lane.one))
 
-    compressing = state.ledger.compressing
-    landed = near(to_rest(state.v, k, k2), divide(k2, k)) & where(compressing, k > 0, k < 0)
-    changes = live & landed & ~stop(state)[1]
-    state = state._replace(ledger=change_phase(state.ledger, changes, state.v, k, k2))
-    distance, stops = stop(state)
-    x = where(stops, distance, 0)
-    half = 0.5 * x * x * turn
-    work = work_over(state.v, k, k2, x)
+
+def _shifted(lane: Lane, state: State, slopes: Slopes, x: Scalar) -> State:
+    """The state a small normal impulse x later, to second order."""
+    half = 0.5 * x * x * slopes.turn
+    ix, iy = half * slopes.ty - slopes.tx * x, -half * slopes.tx - slopes.ty * x
+    slip_x, slip_y, _ = moved(lane.plane, state.x, state.y, state.v, ix, iy, x)
     return state._replace(
-        v=state.v + k * x + 0.5 * k2 * x * x,
-        ix=state.ix - tx * x + half * ty,
-        iy=state.iy - ty * x - half * tx,
-        ledger=book(state.ledger, x, work),
-        done=state.done | stops,
+        x=slip_x,
+        y=slip_y,
+        v=state.v + slopes.k * x + 0.5 * slopes.k2 * x * x,
+        ix=state.ix + ix,
+        iy=state.iy + iy,
+        ledger=book(state.ledger, x, work_over(state.v, slopes.k, slopes.k2, x)),
     )
-
-
-def _growth(lane: Lane, state: State) -> Scalar:
-    """Growth of slip per normal impulse, relative to it."""
-    x, y = where(state.straight, 1, state.x), where(state.straight, 0, state.y)
-    r = jnp.sqrt(x * x + y * y)
-    return axes_along(lane.plane, x / r, y / r).g / r
