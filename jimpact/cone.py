@@ -26,7 +26,6 @@ import jax.numpy as jnp
 from jax.lax import stop_gradient
 from jaxtyping import Float
 
-from jimpact.kernels import anywhere, own_kernel
 from jimpact.numerics import bracketed_root, divide, horner_slope, norm, sqrt
 from jimpact.rays import Matrix2, Plane, normal_rate, secular_direction, secular_step, solve_b, sticks, stopping_impulse
 from jimpact.types import Array, Flag, Scalar
@@ -59,7 +58,7 @@ def opposing(plane: Plane, x: Scalar, y: Scalar, v: Scalar, a: Scalar) -> tuple[
     )
     fx, fy = jnp.where(stick, 1, fx), jnp.where(stick, 0, fy)
     M = tuple(mu * jnp.where(stick, 0, entry) for entry in A)
-    rate = own_kernel(anywhere(a == a), _closest_root, *stop_gradient((plane, fx, fy, M)))
+    rate = stop_gradient(_closest_root(*stop_gradient((plane, fx, fy, M))))
     exists = rate >= 0
     on_cone = ~exists & (p > 0) & (needed <= (1 + ON_CONE * jnp.finfo(p.dtype).eps) * available)
     rate = jnp.where(exists, rate, norm(fx, fy))

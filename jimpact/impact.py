@@ -4,27 +4,23 @@ Shapes, dtypes and names are checked here, at once and with a sentence; bad valu
 lane's `Outcome` and never touch another lane, nor its derivative.
 """
 
-from collections.abc import Sequence
-from functools import reduce
+from functools import partial, reduce
 from numbers import Real
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.lax import stop_gradient
 from jaxtyping import Float
 
-from jimpact.closure import plausible
 from jimpact.contact import check_batch, floating
-from jimpact.hodograph import Accuracy
-from jimpact.kernels import opened, own_kernel
 from jimpact.laws import LAWS
-from jimpact.laws.record import Answer, Given, Law, Options
+from jimpact.laws.record import Answer, Given, Law, Options, plausible
 from jimpact.numerics import divide, where
-from jimpact.parts import Smooth, composite, elementwise
 from jimpact.rays import Plane
 from jimpact.restitution import RULES
-from jimpact.stages import Stage
+from jimpact.slip.lane import Accuracy
 from jimpact.state import Impact, ImpactInfo, Outcome
 from jimpact.types import Array, ArrayLike, Flag, Matrix3, Scalar, Vector3
 
@@ -35,16 +31,8 @@ Choice = tuple[Law, Options]
 
 # Measured errors: docs/accuracy.md.
 ACCURACIES = {
-    "float64": {
-        "low": Accuracy(12, 48, 1e-6),
-        "standard": Accuracy(12, 48, 4e-8),
-        "high": Accuracy(12, 128, 1e-12),
-    },
-    "float32": {
-        "low": Accuracy(12, 64, 1e-4),
-        "standard": Accuracy(12, 64, 3e-6),
-        "high": Accuracy(12, 64, 1e-7),
-    },
+    "float64": {"low": Accuracy(32, 1e-7), "standard": Accuracy(40, 1e-9), "high": Accuracy(80, 1e-12)},
+    "float32": {"low": Accuracy(32, 1e-5), "standard": Accuracy(40, 1e-6), "high": Accuracy(48, 2e-7)},
 }
 EVENTS = ("compression_end", "recompression_start", "recompression_end", "slip_end", "line_start", "mode")
 EXTRA = {"tangential_restitution": "in [-1, 1]", "mixing": "in [0, 1]"}  # parameters that only some laws have
@@ -96,9 +84,13 @@ def solve(
     choice, arrays = _checked(
         inverse_inertia, velocity, friction, restitution, static_friction, law, accuracy, line_tolerance, rule, extra
     )
-    found = IMPACT(choice, *arrays)
-    info = ImpactInfo(*(found[name] for name in ImpactInfo._fields))
-    return Impact(found["impulse"], found["velocity"], found["outcome"], info)
+    return _impacts(choice, *arrays)
+
+
+@partial(jax.jit, static_argnums=0)
+def _impacts(choice: Choice, *arrays: Array) -> Impact:
+    case = _case(choice, *arrays)
+    return report(case, case.law.function(case.given, case.options))
 
 
 class Case(NamedTuple):
@@ -167,18 +159,35 @@ def _checked(
 
 
 def _case(choice: Choice, *arrays: Array) -> Case:
-    found = SCALE(None, *arrays)
-    scaled = Given(Plane(*(found[name] for name in Plane._fields)), *(found[name] for name in Given._fields[1:]))
-    # No result depends on the units: with no derivative for them, a gradient does not ask for the results.
-    units = (stop_gradient(found[name]) for name in ("valid", "approaching", "velocity_unit", "impulse_unit"))
+    """The impact in its own units, made harmless where it is not valid or not approaching."""
+    mu, e, static, e_t, mixing, W, v = arrays
+    valid = lax.stop_gradient(_valid(*arrays))
+    velocity = _columns(v)
+    approaching = valid & (velocity[2] < 0)
+    # Harmless stand-ins, so that no bad lane can make a nan, not even in a derivative.
+    xx, xy, xz, yx, yy, yz, zx, zy, zz = (
+        where(approaching, a, 1.0 if i % 4 == 0 else 0.0) for i, a in enumerate(_entries(W))
+    )
+    x, y, z = (where(approaching, a, instead) for a, instead in zip(velocity, (0, 0, -1), strict=True))
+    mu, e, static, e_t, mixing = (where(approaching, a, 0.5) for a in (mu, e, static, e_t, mixing))
+    # No result depends on the units: they need no derivative.
+    speed, inverse_mass = stop_gradient(jnp.abs(z)), stop_gradient(zz)
+    sums = (xx, 0.5 * (xy + yx), yy, 0.5 * (xz + zx), 0.5 * (yz + zy), zz)
+    plane = Plane(*(a / inverse_mass for a in sums), mu)
+    # What is so small that its square would underflow counts as zero, with its derivative.
+    tiny = float(jnp.finfo(v.dtype).eps) ** 2
+    vanished = lambda a, small: where(small, a - stop_gradient(a), a)  # noqa: E731
+    x, y, z = x / speed, y / speed, z / speed
+    still = jnp.maximum(jnp.abs(x), jnp.abs(y)) < tiny
+    given = Given(plane, vanished(x, still), vanished(y, still), z, vanished(e, e < tiny), static, e_t, mixing)
     law, options = choice
-    return Case(scaled, options, law, arrays[-1], *units)
+    return Case(given, options, law, v, valid, approaching, speed, speed / inverse_mass)
 
 
 def report(case: Case, answer: Answer) -> Impact:
     """The answer in the user's units, with its outcome."""
     good = answer.finished
-    if not case.law.rule:  # the others look for themselves
+    if not case.law.rule:  # the laws that follow the slip look for themselves
         slack = case.options.accuracy.trusted
         good &= plausible(answer.ix, answer.iy, answer.p, answer.v, case.given.static, slack)
     outcome = where(answer.inside, where(good, Outcome.OK, Outcome.UNFINISHED), Outcome.OUTSIDE)
@@ -201,13 +210,6 @@ def report(case: Case, answer: Answer) -> Impact:
         outcome,
         ImpactInfo(**info),
     )
-
-
-def _impacts(choice: Choice, *arrays: Array) -> dict[str, Array]:
-    """All results of `solve` by name."""
-    case = _case(choice, *arrays)
-    impact = report(case, case.law.function(case.given, case.options))
-    return impact._asdict() | impact.info._asdict()
 
 
 def _masked(a: Array, name: str, usable: Flag, approaching: Flag) -> Array:
@@ -259,46 +261,17 @@ def _arrays(given: dict[str, ArrayLike]) -> tuple[Array, ...]:
     return tuple(jnp.broadcast_to(a.astype(dtype), batch + tails.get(name, ())) for name, a in arrays.items())
 
 
-def _scaled(_: None, wanted: tuple[str, ...], go: Flag, *operands: Array) -> dict[str, Array]:
-    return _in_units(None, opened(dict(zip(INPUT, operands, strict=True)) | _all_valid(None, go, *operands)))
+def _columns(vector: Vector3) -> list[Scalar]:
+    return [vector[..., i] for i in range(3)]
 
 
-def _all_valid(_: None, go: Flag, *operands: Array) -> dict[str, Flag]:
-    return {"valid": own_kernel(go, _valid, *operands)}
-
-
-def _in_units(_: None, at: dict[str, Array]) -> dict[str, Array]:
-    """The impact in its own units, made harmless where it is not valid or not approaching."""
-    mu, e, static, e_t, mixing, W, v, valid = (at[name] for name in (*INPUT, "valid"))
-    entries, velocity = _columns(W.reshape(-1, 9)), _columns(v)
-    approaching = valid & (velocity[2] < 0)
-    # Harmless stand-ins, so that no bad lane can make a nan, not even in a derivative.
-    xx, xy, xz, yx, yy, yz, zx, zy, zz = (
-        where(approaching, a, 1.0 if i % 4 == 0 else 0.0) for i, a in enumerate(entries)
-    )
-    x, y, z = (where(approaching, a, instead) for a, instead in zip(velocity, (0, 0, -1), strict=True))
-    mu, e, static, e_t, mixing = (where(approaching, a, 0.5) for a in (mu, e, static, e_t, mixing))
-    speed, inverse_mass = stop_gradient(jnp.abs(z)), stop_gradient(zz)
-    sums = {"bxx": xx, "bxy": 0.5 * (xy + yx), "byy": yy, "dx": 0.5 * (xz + zx), "dy": 0.5 * (yz + zy), "w": zz}
-    plane = {name: a / inverse_mass for name, a in sums.items()}
-    # What is so small that its square would underflow counts as zero, with its derivative.
-    tiny = jnp.finfo(v.dtype).eps ** 2
-    vanished = lambda a, small: where(small, a - stop_gradient(a), a)  # noqa: E731
-    x, y, z = x / speed, y / speed, z / speed
-    still = jnp.maximum(jnp.abs(x), jnp.abs(y)) < tiny
-    slip = {"x": vanished(x, still), "y": vanished(y, still), "v": z, "e": vanished(e, e < tiny)}
-    units = {"valid": valid, "approaching": approaching, "velocity_unit": speed, "impulse_unit": speed / inverse_mass}
-    return {**plane, "mu": mu, **slip, "static": static, "e_t": e_t, "mixing": mixing, **units}
-
-
-def _columns(rows: Float[Array, "n k"]) -> list[Scalar]:
-    """Whose derivative in reverse mode is one array of rows, not a sum of them."""
-    return [a.reshape(-1) for a in lax.split(rows, (1,) * rows.shape[1], axis=1)]
+def _entries(matrix: Matrix3) -> list[Scalar]:
+    return [matrix[..., i, j] for i in range(3) for j in range(3)]
 
 
 def _valid(mu: Scalar, e: Scalar, static: Scalar, e_t: Scalar, mixing: Scalar, W: Matrix3, v: Vector3) -> Flag:
     """Finite, W symmetric positive definite, coefficients in range."""
-    entries, velocity = _columns(W.reshape(-1, 9)), _columns(v)
+    entries, velocity = _entries(W), _columns(v)
     inverse = where(entries[8] > 0, divide(jnp.ones_like(mu), entries[8]), 1)
     xx, xy, xz, yx, yy, yz, zx, zy, zz = (a * inverse for a in entries)  # so that no determinant over- or underflows
     finite = jnp.isfinite(mu) & jnp.isfinite(static)
@@ -317,19 +290,3 @@ def _valid(mu: Scalar, e: Scalar, static: Scalar, e_t: Scalar, mixing: Scalar, W
     definite &= ~((velocity[2] < 0) & grazing)
     ranges = (mu >= 0) & (e >= 0) & (e <= 1) & (static >= mu) & (jnp.abs(e_t) <= 1) & (mixing >= 0) & (mixing <= 1)
     return finite & symmetric & definite & ranges
-
-
-def _result_kind(choice: Choice, name: str, operands: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
-    whole = name in ("outcome", *COUNTS)
-    return (3,) if name in ("impulse", "velocity") else (), jnp.int32 if whole else operands[0].dtype
-
-
-def _scaled_kind(_: None, name: str, operands: Sequence[Any]) -> tuple[tuple[int, ...], Any]:
-    return (), jnp.bool_ if name in ("valid", "approaching") else operands[0].dtype
-
-
-SCALED = (*Plane._fields, *Given._fields[1:], "valid", "approaching", "velocity_unit", "impulse_unit")
-INPUT = ("mu", "e", "static", "e_t", "mixing", "W", "v")
-SMOOTH = Smooth(INPUT, [Stage(_in_units)], _all_valid)
-SCALE = elementwise("scale", _scaled, SCALED, _scaled_kind, smooth=SMOOTH)
-IMPACT = composite("impact", _impacts, (*Impact._fields[:-1], *ImpactInfo._fields), _result_kind)

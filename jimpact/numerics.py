@@ -4,43 +4,38 @@ Polynomials are lists of coefficients, lowest power first, each coefficient one 
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.custom_batching import custom_vmap
 
-from jimpact.types import Flag, Scalar, Whole
+from jimpact.types import Flag, Scalar
 
 __all__ = [
+    "anywhere",
     "bracketed_root",
     "direction",
     "divide",
-    "exp2",
-    "horner",
     "horner_slope",
     "largest",
-    "log2",
     "norm",
     "once",
-    "root_in",
-    "running_count",
-    "small_rotation",
-    "split_code",
     "sqrt",
     "where",
-    "with_code",
 ]
 
+T = TypeVar("T")
 
-def once(x: Scalar, one: Scalar) -> Scalar:
-    """x, computed once.
+
+def once(parts: T, one: Scalar) -> T:
+    """The same numbers, each computed once.
 
     On a CPU, XLA computes a chain of additions and multiplications again for every use, but a quotient only once.
-    `one` is 1, and not a constant.
+    `one` is 1, but no constant there.
     """
-    return jax.tree.map(lambda part: part / one, x)
+    return jax.tree.map(lambda part: part / one, parts)
 
 
 def where(flag: Flag, a: Scalar | float, b: Scalar | float) -> Scalar:
@@ -56,10 +51,6 @@ def where(flag: Flag, a: Scalar | float, b: Scalar | float) -> Scalar:
 
 def _like(flag: Flag, a: Scalar | float, dtype: Any) -> Scalar:
     return lax.convert_element_type(a, dtype) if hasattr(a, "shape") else lax.full_like(flag, a, dtype)
-
-
-# The quotients and roots below are selected after they are taken, those of their derivatives as well. So each has one
-# user, and XLA on CPU fuses it; one with several it would put into a kernel of its own, with all that is behind it.
 
 
 def divide(a: Scalar, b: Scalar, otherwise: float | Scalar = 0.0) -> Scalar:
@@ -109,28 +100,12 @@ def direction(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     return x * inverse, y * inverse, r
 
 
-def small_rotation(angle: Scalar) -> tuple[Scalar, Scalar]:
-    """Cosine and sine of an angle of at most 0.1, to round-off: a tenth of the cost of the general ones."""
-    u = angle * angle
-    cosine = 1 - u / 2 * (1 - u / 12 * (1 - u / 30 * (1 - u / 56 * (1 - u / 90))))
-    return cosine, angle * (1 - u / 6 * (1 - u / 20 * (1 - u / 42 * (1 - u / 72))))
-
-
 def largest(*a: Scalar) -> Scalar:
     """The largest magnitude, 1 where all vanish: a unit in which no square under- or overflows. No derivative."""
     size = jnp.abs(a[0])
     for other in a[1:]:
         size = jnp.maximum(size, jnp.abs(other))
     return lax.stop_gradient(where(size > 0, size, 1))
-
-
-@partial(jax.jit, inline=True)
-def horner(c: Sequence[Scalar], t: Scalar) -> Scalar:
-    """Value of the polynomial c at t."""
-    value = c[-1]
-    for coefficient in c[-2::-1]:
-        value = value * t + coefficient
-    return value
 
 
 def horner_slope(c: Sequence[Scalar], t: Scalar) -> tuple[Scalar, Scalar]:
@@ -140,29 +115,6 @@ def horner_slope(c: Sequence[Scalar], t: Scalar) -> tuple[Scalar, Scalar]:
         slope = slope * t + value
         value = value * t + coefficient
     return value, slope
-
-
-@partial(jax.jit, static_argnames="steps", inline=True)
-def root_in(c: Sequence[Scalar], end: Scalar, guess: Scalar, tolerance: Scalar, steps: int) -> Scalar:
-    """A root in [0, end] of a polynomial that rises from c(0) < 0 to c(end) >= 0.
-
-    Newton's method kept in its bracket. Where the value after `steps` is still above `tolerance`, the chord
-    to the lower end of the bracket is taken instead: short of the root if the polynomial is convex there,
-    and in any case a step forward. Not to be differentiated: callers take derivatives from the equation.
-    """
-    low, high, value_low = jnp.zeros_like(end), end, c[0]
-    slack = 4 * jnp.finfo(end.dtype).eps * end  # at convergence, round-off may point out of the bracket
-    t = where(guess >= 0, jnp.minimum(guess, end), 0.5 * end)
-    for _ in range(steps):
-        value, slope = horner_slope(c, t)
-        below = value < 0
-        low, value_low, high = where(below, t, low), where(below, value, value_low), where(below, high, t)
-        newton = t - value / where(slope == 0, 1, slope)
-        inside = (newton >= low - slack) & (newton <= high + slack)
-        t = where(inside, jnp.clip(newton, low, high), 0.5 * (low + high))
-    value = horner(c, t)
-    far = value > tolerance
-    return where(far, low - value_low * (t - low) / where(far, value - value_low, 1), t)
 
 
 def bracketed_root(
@@ -195,65 +147,15 @@ def bracketed_root(
     return where(there, at[0], end), there
 
 
-def _layout(dtype: Any) -> tuple[Any, int, int, float]:
-    """Of a floating dtype: the integer of its size, bits of the mantissa, bits of 1, and 2 ** bits of the mantissa."""
-    info = jnp.finfo(dtype)
-    whole = jnp.int64 if info.bits == 64 else jnp.int32
-    return whole, info.nmant, (info.maxexp - 1) << info.nmant, float(2**info.nmant)
+@custom_vmap
+def anywhere(flag: Flag) -> Flag:
+    """Whether any lane of all is flagged, those of a surrounding `vmap` included: a scalar that stays one.
 
-
-def running_count(flag: Flag) -> Whole:
-    """How many of one axis are flagged up to each, itself included. By products with a triangle of ones, exact in
-    float32: a cumulative sum is a dozen kernels on CPU, on one core.
+    So a conditional or a loop on it stays one under `vmap`, where it would otherwise compute all branches.
     """
-    size = flag.shape[0]
-    if size > 2**24:  # beyond, float32 does not count
-        return jnp.cumsum(flag, dtype=jnp.int32)
-    return _running_sum(flag.astype(jnp.float32)).astype(jnp.int32)
+    return jnp.any(flag)
 
 
-def _running_sum(a: Scalar) -> Scalar:
-    size, row = a.shape[0], 32
-    if size <= row:
-        return jnp.matmul(a, jnp.triu(jnp.ones((size, size), a.dtype)), precision=lax.Precision.HIGHEST)
-    rows = jnp.pad(a, (0, -size % row)).reshape(-1, row)
-    within = jnp.matmul(rows, jnp.triu(jnp.ones((row, row), a.dtype)), precision=lax.Precision.HIGHEST)
-    before = _running_sum(within[:, -1]) - within[:, -1]
-    return (within + before[:, None]).reshape(-1)[:size]
-
-
-def log2(a: Scalar) -> Scalar:
-    """Of a >= 0, to 1e-2; a is clipped to where it and its inverse are normal numbers. No derivative.
-
-    By the bits of floating-point numbers: the exact function costs as much as a whole power series.
-    """
-    whole, width, one, large = _layout(a.dtype)
-    limit = 2.0 ** (jnp.finfo(a.dtype).maxexp - 2)
-    bits = lax.bitcast_convert_type(jnp.clip(lax.stop_gradient(a), 1 / limit, limit), whole)
-    mantissa = lax.bitcast_convert_type((bits & ((1 << width) - 1)) | one, a.dtype)
-    # The exponent as a number: in the last bits of 2 ** width, where they count ones.
-    place = one + (width << width)
-    exponent = lax.bitcast_convert_type((bits >> width) | place, a.dtype) - (large + (one >> width))
-    return exponent + (mantissa * (2 - mantissa / 3) - 5 / 3)  # exact at powers of two
-
-
-def exp2(t: Scalar) -> Scalar:
-    """2 ** t, to 1e-3, likewise; the result must be a normal number."""
-    whole, width, _, large = _layout(t.dtype)
-    shifted, rest = t + 1.5 * large, t - jnp.round(t)  # the last bits of the first are t rounded
-    part = 1 + rest * (0.6931 + rest * (0.2402 + rest * 0.0544))  # at 0.5 twice that at -0.5: continuous
-    bits = lax.bitcast_convert_type(part, whole) + (lax.bitcast_convert_type(shifted, whole) << width)
-    return lax.bitcast_convert_type(bits, t.dtype)
-
-
-def with_code(a: Scalar, code: Whole | int = 0) -> Scalar:
-    """The number, rounded towards zero by up to 8 epsilon, with a code from 0 to 7 in its last bits. No derivative."""
-    whole = _layout(a.dtype)[0]
-    bits = lax.bitcast_convert_type(lax.stop_gradient(a), whole)
-    return lax.bitcast_convert_type((bits & ~7) | jnp.asarray(code, whole), a.dtype)
-
-
-def split_code(a: Scalar) -> tuple[Scalar, Whole]:
-    """The number and the code of `with_code`."""
-    bits = lax.bitcast_convert_type(a, _layout(a.dtype)[0])
-    return with_code(a), (bits & 7).astype(jnp.int32)
+@anywhere.def_vmap
+def _anywhere_vmap(axis_size: int, in_batched: list[bool], flag: Flag) -> tuple[Flag, bool]:
+    return anywhere(flag), False

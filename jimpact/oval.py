@@ -20,8 +20,7 @@ from jaxtyping import Float
 
 from jimpact.contact import transform
 from jimpact.distance import Simplex, first_corners, nearest, witnesses
-from jimpact.kernels import anywhere
-from jimpact.numerics import divide, sqrt
+from jimpact.numerics import anywhere, divide, sqrt
 from jimpact.types import Array, Flag, Matrix3, Scalar, Vector3, Whole
 
 __all__ = ["Facing", "Oval", "Way", "facing", "way"]

@@ -1,9 +1,9 @@
-"""Impacts in a plane, in closed form: no steps, no iteration.
+"""Impacts in a plane, in closed form: straight pieces, no iteration.
 
 In the plane slip has two directions, both invariant, so an impact is at most two straight pieces: slip to zero, and
 stick or slip from there (Wang & Mason 1992; Baber 2011, section 5; Morgan). On each the normal velocity is linear
 and the work quadratic in the normal impulse, for every stop rule, with static friction, jamming and several
-compressions: the closed form that ends an impact in space (`closure`) is the whole solution.
+compressions: every step of `slip.step` is exact and ends at an event.
 
 Axis 0 is tangential, axis 1 the normal from body b into body a.
 
@@ -18,14 +18,14 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Float
 
-from jimpact.closure import close, plausible
 from jimpact.contact import floating
-from jimpact.hodograph import lane_of, start
 from jimpact.impact import check_followed, prepare, report
-from jimpact.laws.hodograph_law import Solution, answer_of
-from jimpact.rays import Plane, sticks
+from jimpact.laws.hodograph_law import answer_of, given_lane
+from jimpact.slip.integrate import follow
 from jimpact.state import Impact
 from jimpact.types import Array, ArrayLike, Scalar, Whole
+
+PIECES = 8  # slip in compression and restitution, to zero, and likewise from there; with further compressions
 
 __all__ = ["PlanarModes", "in_space", "planar_modes", "solve_planar"]
 
@@ -52,14 +52,9 @@ def solve_planar(
     K, v = floating("inverse_inertia", inverse_inertia, (2, 2)), floating("velocity", velocity, (2,))
     check_followed(law, "solve_planar")
     case = prepare(*in_space(K, v), friction, restitution, static_friction, law, "standard", 0.01)
-    given = case.given
-    lane = lane_of(given.plane, given.x, given.y, given.v, given.e)
-    last = start(lane)._replace(resting=jnp.ones_like(case.valid))  # no direction to turn to
-    end = close(lane, last, case.given.static, case.options.rule, _ray)
-    good = plausible(end.ix, end.iy, end.books.impulse, end.v, given.static, case.options.accuracy.trusted)
-    end = end._replace(finished=end.finished & good)
-    line = jnp.where(lane.x0 != 0, jnp.zeros_like(lane.v0), jnp.nan)
-    impact = report(case, answer_of(Solution(end, lane, last, line), case.options))
+    lane, options = given_lane(case.given, case.options), case.options
+    end = follow(lane, options.rule, options.accuracy._replace(steps=PIECES))
+    impact = report(case, answer_of(case.given, lane, end, options))
     axes = jnp.array([0, 2])
     return impact._replace(impulse=impact.impulse[..., axes], velocity=impact.velocity[..., axes])
 
@@ -103,8 +98,3 @@ def in_space(K: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
     W = jnp.stack([jnp.stack(row, -1) for row in rows], -2)
     return W, jnp.stack([v[..., 0], jnp.zeros_like(v[..., 0]), v[..., 1]], -1)
 
-
-def _ray(plane: Plane, static_friction: Scalar) -> tuple[Scalar, Scalar]:
-    """In the plane slip leaves zero along +-d, if it does not stick."""
-    along = jnp.where(sticks(plane, static_friction), 0, jnp.where(plane.dx < 0, -1, 1))
-    return along.astype(plane.dx.dtype), jnp.zeros_like(plane.dx)

@@ -1,4 +1,4 @@
-"""When does an impact end? The three stop rules, and the books they read.
+"""When does an impact end? The three stop rules, and the ledger they read.
 
 The normal impulse p is the clock and v the normal relative velocity. v < 0 is compression, v > 0
 restitution; there may be several of each, and all sums run over all phases (Baber 2011).
@@ -11,15 +11,15 @@ restitution; there may be several of each, and all sums run over all phases (Bab
 
 With e = 0 every rule ends at the first end of compression.
 
-| letter | meaning                                              | unit  |
-|--------|------------------------------------------------------|-------|
-| e      | coefficient of restitution                           | 1     |
-| v, v0  | normal relative velocity now, and before the impact  | m/s   |
-| k      | dv/dp                                                | 1/kg  |
-| x      | normal impulse still to come                         | N s   |
+| letter | meaning                                              | unit    |
+|--------|------------------------------------------------------|---------|
+| e      | coefficient of restitution                           | 1       |
+| v, v0  | normal relative velocity now, and before the impact  | m/s     |
+| k, k2  | dv/dp and d2v/dp2                                    | 1/kg, . |
+| x      | normal impulse still to come                         | N s     |
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -29,21 +29,22 @@ from jimpact.types import Flag, Scalar
 
 __all__ = [
     "RULES",
-    "Books",
+    "Ledger",
     "StopRule",
     "book",
+    "change_phase",
     "end_of_compression",
-    "open_books",
-    "overrun",
+    "open_ledger",
     "start_of_compression",
-    "switch",
+    "to_rest",
+    "work_over",
 ]
 
+ROUND = 500  # x epsilon x its terms: work that was released since rest, below this, is round-off
+AT_REST = 1e-6  # of the energy: closer to rest than this, the distance to the stop is measured from rest
 
-LARGEST_EXTRA = 1e-2  # of the impulse: what a landing error may move from one phase to the next
 
-
-class Books(NamedTuple):
+class Ledger(NamedTuple):
     """What has been received so far, in all and by phase."""
 
     compressing: Flag
@@ -58,113 +59,118 @@ class Books(NamedTuple):
 
 
 class StopRule(NamedTuple):
-    """One hypothesis of restitution: it watches a quantity that must reach a target.
+    """One hypothesis of restitution: a quantity that must reach a target.
 
-    target(books, v0, e) and current(books, v): the two values that must become equal.
-    watched(P, V, A, scale): which series (normal impulse / scale, normal velocity, work) the quantity follows.
-    distance(missing, v, k, books, e): normal impulse to the end if k stays; inf if never reached.
-    noise(books, near): error of the quantity when v has the error `near`.
+    missing(ledger, v, v0, e): target less quantity.
+    distance(missing, v, k, k2, ledger, e): normal impulse to the end, exact to second order in k2; inf if never
+    reached at constant k.
     """
 
-    target: Callable[[Books, Scalar, Scalar], Scalar]
-    current: Callable[[Books, Scalar], Scalar]
-    watched: Callable[[Sequence[Scalar], Sequence[Scalar], Sequence[Scalar], Scalar], Sequence[Scalar]]
-    distance: Callable[[Scalar, Scalar, Scalar, Books, Scalar], Scalar]
-    noise: Callable[[Books, Scalar], Scalar]
+    missing: Callable[[Ledger, Scalar, Scalar, Scalar], Scalar]
+    distance: Callable[[Scalar, Scalar, Scalar, Scalar, Ledger, Scalar], Scalar]
 
 
-def open_books(v0: Scalar) -> Books:
-    zero = jnp.zeros_like(v0)
-    return Books(jnp.ones_like(v0, bool), zero, zero, zero, zero, zero, zero, zero, jnp.ones_like(v0))
+def open_ledger(like: Scalar) -> Ledger:
+    zero = jnp.zeros_like(like)
+    return Ledger(jnp.ones_like(like, bool), zero, zero, zero, zero, zero, zero, zero, jnp.ones_like(like))
 
 
-def book(books: Books, impulse: Scalar, work: Scalar) -> Books:
+def book(ledger: Ledger, impulse: Scalar, work: Scalar) -> Ledger:
     """Add a normal impulse and its work to the phase that is open."""
-    c = books.compressing
-    return books._replace(
-        impulse=books.impulse + impulse,
-        compression_impulse=books.compression_impulse + where(c, impulse, 0),
-        compression_work=books.compression_work + where(c, work, 0),
-        restitution_work=books.restitution_work + where(c, 0, work),
+    c = ledger.compressing
+    return ledger._replace(
+        impulse=ledger.impulse + impulse,
+        compression_impulse=ledger.compression_impulse + where(c, impulse, 0),
+        compression_work=ledger.compression_work + where(c, work, 0),
+        restitution_work=ledger.restitution_work + where(c, 0, work),
     )
 
 
-def end_of_compression(books: Books, now: Flag) -> Books:
-    """Close the compression of the lanes `now`."""
-    first = now & (books.compressions == 1)
-    return books._replace(
-        compressing=books.compressing & ~now,
-        first_end=where(first, books.impulse, books.first_end),
-        last_end=where(now, books.impulse, books.last_end),
+def end_of_compression(ledger: Ledger, now: Flag, at: Scalar | None = None) -> Ledger:
+    """Close the compression of the lanes `now`, at the normal impulse `at` (here, if None)."""
+    at = ledger.impulse if at is None else at
+    first = now & (ledger.compressions == 1)
+    return ledger._replace(
+        compressing=ledger.compressing & ~now,
+        first_end=where(first, at, ledger.first_end),
+        last_end=where(now, at, ledger.last_end),
     )
 
 
-def start_of_compression(books: Books, now: Flag) -> Books:
+def start_of_compression(ledger: Ledger, now: Flag, at: Scalar) -> Ledger:
     """Open a further compression in the lanes `now`."""
-    return books._replace(
-        compressing=books.compressing | now,
-        last_start=where(now, books.impulse, books.last_start),
-        compressions=books.compressions + where(now, 1, 0),
+    return ledger._replace(
+        compressing=ledger.compressing | now,
+        last_start=where(now, at, ledger.last_start),
+        compressions=ledger.compressions + where(now, jnp.ones_like(at), 0),
     )
 
 
-def overrun(p: Scalar, v: Scalar, k: Scalar) -> Scalar:
-    """Normal impulse v/k between the exact zero of v and here, at p, where v = 0 up to a landing error."""
-    near = jnp.abs(v) <= LARGEST_EXTRA * jnp.abs(k) * p  # else v is noise about a flat place
-    return where(near, divide(v, k), 0)
+def to_rest(v: Scalar, k: Scalar, k2: Scalar) -> Scalar:
+    """Normal impulse from here to v = 0 nearby, to second order; 0 where k = 0."""
+    x = -divide(v, k)
+    return x - 0.5 * divide(k2 * x * x, k)
 
 
-def switch(books: Books, now: Flag, extra: Scalar, work: Scalar) -> Books:
-    """Change the phase of the lanes `now`; an overrun (elsewhere zero) moves to the new phase.
+def work_over(v: Scalar, k: Scalar, k2: Scalar, x: Scalar) -> Scalar:
+    """Normal work over the next normal impulse x."""
+    return x * (v + x * (0.5 * k + k2 * x * (1 / 6)))
 
-    Its value is round-off; its derivative is that of the moment at which v = 0, hence exact books.
+
+def change_phase(ledger: Ledger, now: Flag, v: Scalar, k: Scalar, k2: Scalar) -> Ledger:
+    """Change the phase of the lanes `now`, where v = 0 but for a landing error.
+
+    The exact zero is `to_rest` away; the impulse and work between it and here move to the phase that they belong to.
+    This term also carries the derivative of the moment at which v = 0.
     """
-    sign = where(books.compressing, -1, 1)
-    moved = books._replace(
-        impulse=books.impulse - extra,
-        compression_impulse=books.compression_impulse + sign * extra,
-        compression_work=books.compression_work + sign * work,
-        restitution_work=books.restitution_work - sign * work,
+    x = where(now, to_rest(v, k, k2), 0)
+    work, c = where(now, work_over(v, k, k2, x), 0), ledger.compressing
+    sign = where(c, jnp.ones_like(x), -1)
+    moved = ledger._replace(
+        compression_impulse=ledger.compression_impulse + sign * x,
+        compression_work=ledger.compression_work + sign * work,
+        restitution_work=ledger.restitution_work - sign * work,
     )
-    changed = end_of_compression(moved, now & books.compressing)
-    return start_of_compression(changed, now & ~books.compressing)._replace(impulse=books.impulse)
+    at = ledger.impulse + x
+    return start_of_compression(end_of_compression(moved, now & c, at), now & ~c, at)
 
 
-def _stronge_distance(missing: Scalar, v: Scalar, k: Scalar, books: Books, e: Scalar) -> Scalar:
-    # From rest with nothing released yet: e linear, so that d/de is finite at e = 0.
-    fresh = (v == 0) & (books.restitution_work == 0) & (k > 0)
-    from_rest = e * sqrt(where(fresh, divide(-2 * books.compression_work, k), 0))
-    reachable = v * v + 2 * k * missing
-    both = v + sqrt(where(fresh, 0, reachable))
-    x = where(both > 0, divide(2 * missing, both), 0)
-    return where(fresh, from_rest, where(reachable < 0, jnp.inf, x))
+def _stronge_distance(missing: Scalar, v: Scalar, k: Scalar, k2: Scalar, ledger: Ledger, e: Scalar) -> Scalar:
+    rises, eps = k > 0, jnp.finfo(v.dtype).eps
+    slope, compressed = where(rises, k, 1), -ledger.compression_work
+    # From rest, with nothing released yet: e linear, so that d/de is finite at e = 0.
+    since_rest = ledger.restitution_work - 0.5 * v * v / slope
+    at_rest = rises & (v * v <= AT_REST * slope * compressed)
+    at_rest &= jnp.abs(since_rest) <= eps * (ROUND * compressed + 4 * v * v / slope)
+    y = e * sqrt(where(at_rest, 2 * compressed / slope, 1))
+    from_rest = y * (1 - k2 * y / (6 * slope)) + to_rest(v, slope, k2)
+    square = v * v + 2 * k * missing
+    root = sqrt(where(at_rest, 1, square))
+    both = v + root
+    forward = both > 1e-3 * root
+    x = where(forward, divide(2 * missing, both), where(rises, (root - v) / slope, jnp.inf))
+    reached = ~((square < 0) & ~rises) & jnp.isfinite(x) & ~at_rest
+    x = where(reached, x, 0)
+    end = v + k * x
+    curved = where(end > 0, divide(k2 * x * x * x, 6 * end), 0)
+    return where(at_rest, from_rest, where(reached, x - curved, jnp.inf))
 
 
-def _newton_distance(missing: Scalar, v: Scalar, k: Scalar, books: Books, e: Scalar) -> Scalar:
-    rising = k > 0
-    return where(rising, divide(missing, k), where(missing <= 0, 0, jnp.inf))
+def _newton_distance(missing: Scalar, v: Scalar, k: Scalar, k2: Scalar, ledger: Ledger, e: Scalar) -> Scalar:
+    x = where(k > 0, divide(missing, k), where(missing <= 0, jnp.zeros_like(k), jnp.inf))
+    reached = jnp.isfinite(x)
+    near = where(reached, x, 0)
+    return where(reached, near - 0.5 * divide(k2 * near * near, k), jnp.inf)
 
 
 RULES = {
     "stronge": StopRule(
-        target=lambda books, v0, e: e * e * -books.compression_work,
-        current=lambda books, v: books.restitution_work,
-        watched=lambda P, V, A, scale: A,
+        missing=lambda ledger, v, v0, e: -e * e * ledger.compression_work - ledger.restitution_work,
         distance=_stronge_distance,
-        noise=lambda books, near: near * (books.impulse - books.compression_impulse),
     ),
     "poisson": StopRule(
-        target=lambda books, v0, e: e * books.compression_impulse,
-        current=lambda books, v: books.impulse - books.compression_impulse,
-        watched=lambda P, V, A, scale: [scale * c for c in P],
-        distance=lambda missing, v, k, books, e: missing,
-        noise=lambda books, near: near,
+        missing=lambda ledger, v, v0, e: (1 + e) * ledger.compression_impulse - ledger.impulse,
+        distance=lambda missing, v, k, k2, ledger, e: missing,
     ),
-    "newton": StopRule(
-        target=lambda books, v0, e: -e * v0,
-        current=lambda books, v: v,
-        watched=lambda P, V, A, scale: V,
-        distance=_newton_distance,
-        noise=lambda books, near: near,
-    ),
+    "newton": StopRule(missing=lambda ledger, v, v0, e: -e * v0 - v, distance=_newton_distance),
 }

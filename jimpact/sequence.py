@@ -26,7 +26,7 @@ from jaxtyping import Float, Int
 
 from jimpact.contact import check_batch, floating, transform
 from jimpact.impact import solve
-from jimpact.kernels import anywhere
+from jimpact.numerics import anywhere
 from jimpact.laws import LAWS
 from jimpact.rays import plane_of, stopping_impulse
 from jimpact.state import Outcome

@@ -80,11 +80,20 @@ def box(size: Float[ArrayLike, "... 3"], radius: Float[ArrayLike, "..."] = 0.0) 
     """A box with edges of these lengths; with a radius its corners and edges are round, within the same size."""
     size, radius = floating("size", size, (3,)), floating("radius", radius, ())
     half = 0.5 * size - radius[..., None]
-    if not isinstance(half, jax.core.Tracer) and half.is_fully_addressable and (np.asarray(half) < 0).any():
+    if _known(half) and half.is_fully_addressable and (np.asarray(half) < 0).any():
         raise ValueError("the radius of a box must not be above half of its least size; pass less, or a Sphere")
     half = jnp.where(half >= 0, half, jnp.nan)
     signs = jnp.asarray(list(product((-1, 1), repeat=3)), half.dtype)
     return Hull(signs * half[..., None, :], jnp.asarray(radius, half.dtype))
+
+
+def _known(a: Array) -> bool:
+    """Whether the values are there to look at, outside of jit, grad and vmap."""
+    try:
+        np.asarray(a)
+    except jax.errors.TracerArrayConversionError:
+        return False
+    return True
 
 
 class Turning(NamedTuple):

@@ -75,9 +75,10 @@ def require(impact: Impact, *, separating: bool = True) -> Impact:
     """
     if not hasattr(impact, "outcome"):
         raise TypeError(f"require takes an Impact, not a {type(impact).__name__}; how a Run went is in its `ending`")
-    if isinstance(impact.outcome, jax.core.Tracer):
-        raise TypeError("require looks at values; call it on the result, outside jit, grad and vmap")
-    codes = np.asarray(impact.outcome)
+    try:
+        codes = np.asarray(impact.outcome)
+    except jax.errors.TracerArrayConversionError:
+        raise TypeError("require looks at values; call it on the result, outside jit, grad and vmap") from None
     accepted = {int(Outcome.OK)} | ({int(Outcome.SEPARATING)} if separating else set())
     bad = ~np.isin(codes, sorted(accepted))
     if not bad.any():

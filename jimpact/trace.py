@@ -1,7 +1,6 @@
 """The way through an impact, sampled for plots: same physics as `solve`, read off the same steps.
 
-Inside a step every quantity is the series that the step was taken with; after the last one the path is
-piecewise straight, to zero slip and from there to the end.
+A sample inside a step is where a shorter step from the same place ends; its length is found by Newton's method.
 """
 
 from numbers import Integral
@@ -9,20 +8,24 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 from jaxtyping import Float
 
-from jimpact.hodograph import series_at, velocity_at
 from jimpact.impact import check_followed, prepare
-from jimpact.laws.hodograph_law import Events, Solution, events_of, follow
-from jimpact.numerics import divide, horner, root_in
-from jimpact.rounds import Steps, recorded
-from jimpact.series import impulse_at, speed_series, work_done
+from jimpact.laws.hodograph_law import Events, events_of, given_lane
+from jimpact.numerics import divide, norm, where
+from jimpact.rays import moved
+from jimpact.slip.advance import Move, curve_of, slide
+from jimpact.slip.integrate import Taken, follow, recorded
+from jimpact.slip.lane import Lane
+from jimpact.slip.step import looked_at
 from jimpact.types import Array, ArrayLike, Scalar
 
 __all__ = ["Events", "Path", "trace"]
 
 ROOMY = 20  # samples: with fewer, the events are not among them
-NEWTON_STEPS = 12  # the clock of a given normal impulse, from a linear guess
+NEWTON_STEPS = 12  # to the clock of a given normal impulse, kept in the step
+LONG = 600.0  # length of a step that goes to zero slip, in units of its slowest rate: slip is nothing then
 
 
 class Path(NamedTuple):
@@ -56,17 +59,16 @@ def trace(
         raise ValueError(f"samples={samples!r}; pass a whole number of at least 2")
     check_followed(law, "trace")
     case = prepare(inverse_inertia, velocity, friction, restitution, static_friction, law, accuracy, line_tolerance)
-    level = case.options.accuracy
-    solution = follow(case.given, case.options)
-    events = events_of(solution)
+    lane, options = given_lane(case.given, case.options), case.options
+    end = follow(lane, options.rule, options.accuracy)
+    events = events_of(lane, end)
     p = _spaced(events, int(samples))
-    steps = recorded(solution.lane, case.options.rule, level)
-    sample = lambda solution, steps, q: _at(solution, steps, q, level.order)  # noqa: E731
-    ix, iy, work = jax.vmap(lambda q: sample(solution, steps, q), in_axes=-1, out_axes=-1)(p)
+    taken = recorded(lane, options.rule, options.accuracy)
+    ix, iy, work = jax.vmap(lambda q: _at(lane, taken, q), in_axes=-1, out_axes=-1)(p)
 
-    lane = jax.tree.map(lambda a: a[..., None], solution.lane)
-    x, y, v = velocity_at(lane, ix, iy, p)
-    zero_at, stick = events.slip_end[..., None], solution.end.stick[..., None]
+    wide = jax.tree.map(lambda a: a[..., None], lane)
+    x, y, v = moved(wide.plane, wide.x0, wide.y0, wide.v0, ix, iy, p)
+    zero_at, stick = events.slip_end[..., None], lane.sticks[..., None]
     still = (p == zero_at) | ((p > zero_at) & stick)
     x, y = jnp.where(still, 0, x), jnp.where(still, 0, y)
 
@@ -96,39 +98,35 @@ def _spaced(events: Events, samples: int) -> Float[Array, "... samples"]:
     return jnp.sort(jnp.concatenate([end * even, inner], -1), axis=-1)
 
 
-def _at(solution: Solution, steps: Steps, p: Scalar, order: int) -> tuple[Scalar, Scalar, Scalar]:
+def _at(lane: Lane, taken: Taken, p: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     """Tangential impulse and normal work (scaled) at the normal impulse p of each lane."""
-    end, lane, last, _ = solution
-    started = steps.before.books.impulse <= p
+    started = taken.before.ledger.impulse <= p
     index = jnp.maximum(started.sum(0) - 1, 0)
-    pick = lambda a: jnp.take_along_axis(a, index[None], 0)[0] if a.ndim > index.ndim else a[0]  # noqa: E731
-    at, length = jax.tree.map(pick, steps.before), pick(steps.length)
-    series, V = series_at(lane, at, order)
-    rising = [series.scale * (q + h) for q, h in zip(series.Q, series.H, strict=True)]
-    rising[0] = at.books.impulse - p
-    t = root_in(
-        rising, length, divide(p - at.books.impulse, series.scale), 16 * jnp.finfo(p.dtype).eps * p, NEWTON_STEPS
-    )
-    t = jnp.where(horner(rising, length) > 0, t, length)  # at the end of a step up to round-off
-    booked = at.books.compression_work + at.books.restitution_work
-    _, ix, iy = impulse_at(series, t)
-    inside = (at.ix + ix, at.iy + iy, booked + work_done(V, speed_series(series), series.scale, t))
+    pick = lambda a: jnp.take_along_axis(a, index[None], 0)[0]  # noqa: E731
+    before, plan = jax.tree.map(pick, taken)
+    at, missing = looked_at(lane, before), p - before.ledger.impulse
+    linear = plan.linear | plan.to_zero
+    end = where(plan.to_zero, LONG / (jnp.abs(at.axes.g) + at.axes.f + 1e-30), plan.length)
 
-    p1, ix1, iy1 = last.books.impulse, end.line_ix, end.line_iy
-    p2 = jnp.where(end.reaches_zero, end.zero_at, end.books.impulse)
-    ix2, iy2 = jnp.where(end.reaches_zero, end.zero_ix, end.ix), jnp.where(end.reaches_zero, end.zero_iy, end.iy)
-    v1, v2 = velocity_at(lane, ix1, iy1, p1)[2], velocity_at(lane, ix2, iy2, p2)[2]
-    done = last.books.compression_work + last.books.restitution_work
-    corner = (ix1, iy1, done, p1, v1), (ix2, iy2, done + 0.5 * (v1 + v2) * (p2 - p1), p2, v2)
-    final = (end.ix, end.iy, end.books.compression_work + end.books.restitution_work, end.books.impulse, end.v)
-    straight = _between(*corner, p), _between(corner[1], final, p)
-    tail = tuple(jnp.where(p <= p2, a, b) for a, b in zip(*straight, strict=True))
-    ix, iy, work = (jnp.where(p <= p1, a, b) for a, b in zip(inside, tail, strict=True))
-    return ix, iy, work
+    def part(t: Scalar) -> Move:
+        return slide(lane.plane, at, t, curve_of(lane.plane, at, where(linear, 0, t)))
 
+    def closer(_: int, now: tuple[Scalar, Scalar, Scalar]) -> tuple[Scalar, Scalar, Scalar]:
+        t, low, high = now
+        move = part(t)
+        over = move.p - missing
+        low, high = where(over < 0, t, low), where(over < 0, high, t)
+        newton = t - divide(over, norm(move.x, move.y))
+        return where((newton >= low) & (newton <= high), newton, 0.5 * (low + high)), low, high
 
-def _between(a: tuple[Scalar, ...], b: tuple[Scalar, ...], p: Scalar) -> tuple[Scalar, ...]:
-    """Tangential impulse (linear) and work (quadratic) at p on the straight piece from a to b."""
-    share = divide(p - a[3], b[3] - a[3])
-    v = a[4] + share * (b[4] - a[4])
-    return a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1]), a[2] + 0.5 * (a[4] + v) * (p - a[3])
+    begin = (jnp.minimum(end, divide(missing, at.r)), jnp.zeros_like(p), end)
+    t = lax.fori_loop(0, NEWTON_STEPS, closer, begin)[0]
+    move = part(t)
+    gone = before.straight
+    plane = lane.plane
+    k = where(gone, plane.w - plane.dx * lane.tx - plane.dy * lane.ty, plane.w - plane.mu * at.axes.a)
+    work = before.v * missing + 0.5 * k * missing * missing + where(gone, 0, move.work)
+    done = before.ledger.compression_work + before.ledger.restitution_work
+    ix = before.ix + where(gone, -lane.tx * missing, move.ix)
+    iy = before.iy + where(gone, -lane.ty * missing, move.iy)
+    return ix, iy, done + work

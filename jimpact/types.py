@@ -3,13 +3,12 @@
 `Scalar` is one number per impact: any batch shape, written `...`. A single impact has shape ().
 """
 
-from jaxtyping import Array, ArrayLike, Bool, Complex, Float, Int
+from jaxtyping import Array, ArrayLike, Bool, Float, Int
 
-__all__ = ["Array", "ArrayLike", "Flag", "Matrix3", "Pair", "Scalar", "Vector3", "Whole"]
+__all__ = ["Array", "ArrayLike", "Flag", "Matrix3", "Scalar", "Vector3", "Whole"]
 
 Scalar = Float[Array, "..."]
 Vector3 = Float[Array, "... 3"]
 Matrix3 = Float[Array, "... 3 3"]
 Flag = Bool[Array, "..."]
 Whole = Int[Array, "..."]
-Pair = Complex[Array, "..."]

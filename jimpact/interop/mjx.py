@@ -30,7 +30,7 @@ from jaxtyping import Float
 
 from jimpact.interop.mjx_contact import ContactSpace, contact_space, mjx, reachable
 from jimpact.interop.mjx_motion import displaced, first_impact
-from jimpact.kernels import anywhere
+from jimpact.numerics import anywhere
 from jimpact.sequence import Contacts, resolve_contacts
 from jimpact.state import Outcome
 from jimpact.types import Array, ArrayLike, Scalar, Whole

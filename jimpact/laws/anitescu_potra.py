@@ -10,7 +10,6 @@ impulse of expansion grows until they do not. Domain: as Whittaker's law without
 import jax.numpy as jnp
 
 from jimpact.cone import opposing, opposing_at
-from jimpact.laws.iterated import iterated
 from jimpact.laws.record import Answer, Given, Law, Options, answer
 from jimpact.numerics import divide, norm, sqrt
 from jimpact.rays import Plane, moved, rates, stopping_impulse
@@ -60,7 +59,7 @@ def _grown(plane: Plane, x: Scalar, y: Scalar, least: Scalar) -> tuple[Scalar, F
 
 LAW = Law(
     name="anitescu_potra",
-    function=iterated("anitescu_potra", impulse),
+    function=impulse,
     reference="Anitescu & Potra 1997; Chatterjee & Ruina 1998, section 4.2.4",
     parameters=("friction", "restitution"),
     may_gain_energy=False,

@@ -10,26 +10,16 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 
-from jimpact.closure import End
-from jimpact.finish import finish
-from jimpact.hodograph import Lane, Slide, lane_of
-from jimpact.laws.record import Answer, Given, Options
-from jimpact.mark import invariant_from, mark_of
+from jimpact.laws.record import Answer, Given, Options, plausible
 from jimpact.numerics import where
-from jimpact.replay import slide
+from jimpact.rays import moved
+from jimpact.slip.integrate import follow
+from jimpact.slip.lane import Lane, State, lane_of
+from jimpact.slip.line import line_start
 from jimpact.state import ImpactInfo
 from jimpact.types import Scalar
 
-__all__ = ["Events", "Solution", "answer_of", "events_of", "follow", "hodograph"]
-
-
-class Solution(NamedTuple):
-    """A solved impact in scaled units, with what is needed to look inside."""
-
-    end: End
-    lane: Lane
-    last: Slide  # where the steps ended
-    line_start: Scalar
+__all__ = ["Events", "answer_of", "events_of", "given_lane", "hodograph"]
 
 
 class Events(NamedTuple):
@@ -43,54 +33,52 @@ class Events(NamedTuple):
     end: Scalar
 
 
-def follow(given: Given, options: Options) -> Solution:
-    """Follow the slip of every lane to the end."""
-    lane = lane_of(given.plane, given.x, given.y, given.v, given.e)
-    last, line = slide(lane, mark_of(lane, options.line_tolerance), options.rule, options.accuracy)
-    end = finish(lane, last, given.static, options.rule, options.accuracy.trusted)
-    line = invariant_from(lane, last, line, end.books.impulse, options.line_tolerance)
-    return Solution(end, lane, last, line)
-
-
 def hodograph(given: Given, options: Options) -> Answer:
     """The law with the stop rule of `options`."""
-    return answer_of(follow(given, options), options)
+    lane = given_lane(given, options)
+    return answer_of(given, lane, follow(lane, options.rule, options.accuracy), options)
 
 
-def answer_of(solution: Solution, options: Options) -> Answer:
+def given_lane(given: Given, options: Options) -> Lane:
+    return lane_of(given.plane, given.x, given.y, given.v, given.e, given.static, options.line_tolerance)
+
+
+def answer_of(given: Given, lane: Lane, end: State, options: Options) -> Answer:
     """Impulse, velocity, ledger and events of a solution."""
-    end, lane = solution.end, solution.lane
-    books, events = end.books, events_of(solution)
+    events, ledger = events_of(lane, end), end.ledger
+    p = ledger.impulse
+    x, y, v = moved(lane.plane, lane.x0, lane.y0, lane.v0, end.ix, end.iy, p)
     started = (lane.x0 != 0) | (lane.y0 != 0)
-    case = where(end.compressing_at_zero, 1, 3) + where(end.stick, 0, 1)
-    mode = where(started, where(end.reaches_zero, case, 0), where(end.stick, 5, 6))
-    p = books.impulse
+    case = where(end.compressing_at_zero, 1, 3) + where(lane.sticks, 0, 1)
+    mode = where(started, where(jnp.isnan(end.zero_at), 0, case), where(lane.sticks, 5, 6))
+    energy = 0.5 * (end.ix * (lane.x0 + x) + end.iy * (lane.y0 + y) + p * (lane.v0 + v))
     info = ImpactInfo(
-        compression_impulse=books.compression_impulse,
-        compression_work=books.compression_work,
-        restitution_work=books.restitution_work,
-        friction_work=end.friction_work,
-        kinetic_energy_change=0.5 * (end.ix * (lane.x0 + end.x) + end.iy * (lane.y0 + end.y) + p * (lane.v0 + end.v)),
+        compression_impulse=ledger.compression_impulse,
+        compression_work=ledger.compression_work,
+        restitution_work=ledger.restitution_work,
+        friction_work=energy - ledger.compression_work - ledger.restitution_work,
+        kinetic_energy_change=energy,
         compression_end=events.compression_end,
         recompression_start=events.recompression_start,
         recompression_end=events.recompression_end,
         slip_end=events.slip_end,
         line_start=events.line_start,
-        compressions=books.compressions.astype(jnp.int32),
+        compressions=ledger.compressions.astype(jnp.int32),
         mode=mode.astype(jnp.int32),
     )
-    return Answer(end.ix, end.iy, p, end.x, end.y, end.v, jnp.ones_like(end.finished), end.finished, info)
+    good = end.done & plausible(end.ix, end.iy, p, v, given.static, options.accuracy.trusted)
+    return Answer(end.ix, end.iy, p, x, y, v, jnp.ones_like(good), good, info)
 
 
-def events_of(solution: Solution) -> Events:
+def events_of(lane: Lane, end: State) -> Events:
     """When everything happened, in scaled units."""
-    end, nan = solution.end, jnp.nan
-    again = end.books.compressions > 1
+    ledger, nan = end.ledger, jnp.nan
+    again = ledger.compressions > 1
     return Events(
-        compression_end=end.books.first_end,
-        recompression_start=where(again, end.books.last_start, nan),
-        recompression_end=where(again, end.books.last_end, nan),
-        slip_end=where(end.reaches_zero, end.zero_at, nan),
-        line_start=solution.line_start,
-        end=end.books.impulse,
+        compression_end=ledger.first_end,
+        recompression_start=where(again, ledger.last_start, nan),
+        recompression_end=where(again, ledger.last_end, nan),
+        slip_end=end.zero_at,
+        line_start=line_start(lane.plane, lane.rate, lane.mark, end.crossing),
+        end=ledger.impulse,
     )

@@ -15,13 +15,14 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 
-from jimpact.hodograph import Accuracy
+from jimpact.numerics import norm
 from jimpact.rays import Plane, moved
 from jimpact.restitution import StopRule
+from jimpact.slip.lane import Accuracy
 from jimpact.state import ImpactInfo
 from jimpact.types import Flag, Scalar
 
-__all__ = ["Answer", "Given", "Law", "Options", "answer"]
+__all__ = ["Answer", "Given", "Law", "Options", "answer", "plausible"]
 
 
 class Given(NamedTuple):
@@ -84,3 +85,9 @@ def answer(given: Given, ix: Scalar, iy: Scalar, p: Scalar, inside: Flag, finish
     energy = 0.5 * (ix * (given.x + x) + iy * (given.y + y) + p * (given.v + v))
     info = ImpactInfo(*(none if name in ("compressions", "mode") else unknown for name in ImpactInfo._fields))
     return Answer(ix, iy, p, x, y, v, inside, finished, info._replace(kinetic_energy_change=energy, **known))
+
+
+def plausible(ix: Scalar, iy: Scalar, p: Scalar, v: Scalar, static: Scalar, slack: float) -> Flag:
+    """Finite, pushing, not approaching, and within the friction cone: what every law promises."""
+    cone = norm(ix, iy) <= static * p * (1 + slack) + slack * p
+    return jnp.isfinite(ix + iy + p) & (p > 0) & (v >= -slack * (1 + p)) & cone

@@ -28,19 +28,17 @@ from jax import lax
 from jax.lax import stop_gradient
 
 from jimpact.cone import opposing
-from jimpact.kernels import anywhere, own_kernel, pair, unpair
-from jimpact.laws.iterated import iterated
 from jimpact.laws.record import Answer, Given, Law, Options, answer
 from jimpact.numerics import divide, norm
 from jimpact.rays import Plane, normal_rate, solve_b
-from jimpact.types import Flag, Pair, Scalar
+from jimpact.types import Flag, Scalar
 
 __all__ = ["LAW"]
 
 FIRST_STEPS = 12  # from y = -i: 8 suffice for all but 5 of 10,000 random impacts
 GROWTH = 1.5  # of n in one step: y follows to three digits in two Newton steps, on 99.9 % of random impacts
 FOLLOWING_STEPS = 2
-GROWING_STEPS = 72  # 1.5^72 = 5e12: skipped once every lane is past its root
+GROWING_STEPS = 72  # 1.5^72 = 5e12
 NEAR = 1e-4  # of the slip: closer than this, what the second equation lacks has its sign
 LOST = 4096  # x epsilon x its terms: a change of the normal velocity that is missed by more is not the one asked for
 LAST_STEPS = 12  # in the bracket; 6 reach round-off on 99.9 % of random impacts
@@ -85,8 +83,7 @@ def impulse(given: Given, options: Options) -> Answer:
     tangential = _tangential(plane, *problem[1:3], x, y, n)
     good &= _restores(plane, problem[3], *tangential, n)
     sliding = (size * tangential[0], size * tangential[1], p)
-    # zeros if there is no such lane
-    *resting, exists, accurate = own_kernel(anywhere(~slides), opposing, plane, given.x, given.y, given.v, a)
+    *resting, exists, accurate = opposing(plane, given.x, given.y, given.v, a)
     ix, iy, p = (jnp.where(slides, one, other) for one, other in zip(sliding, resting, strict=True))
     return answer(given, ix, iy, p, slides | exists, jnp.where(slides, good, accurate))
 
@@ -107,44 +104,40 @@ def _restores(plane: Plane, a: Scalar, tx: Scalar, ty: Scalar, p: Scalar) -> Fla
 
 def _root(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar) -> Guess:
     """The first root as n grows."""
-    go = anywhere(a == a)
     problem = (plane, ix, iy, a)
     least = a / (plane.w + plane.mu * norm(plane.dx, plane.dy))
-    x, y = unpair(own_kernel(go, _first, *problem, least))
+    x, y = _corrected(*problem, -ix, -iy, least, FIRST_STEPS)
     guess = Guess(x, y, least, least, least, jnp.zeros_like(a, bool))
 
-    def grow(guess: Guess) -> Guess:
-        x, y = unpair(own_kernel(go, _next, *problem, guess.x, guess.y, guess.n))
+    def grow(guess: Guess, _: None) -> tuple[Guess, None]:
+        x, y = _next(*problem, guess.x, guess.y, guess.n)
         n = GROWTH * guess.n
         high = GROWTH * n  # the slip may be off by a little, and the root lie beyond n
         new = Guess(x, y, n, guess.n, high, n * normal_rate(plane, *_average(x, y, ix, iy)) >= a)
-        return jax.tree.map(lambda old, new: jnp.where(guess.passed, old, new), guess, new)
+        return jax.tree.map(lambda old, new: jnp.where(guess.passed, old, new), guess, new), None
 
     def narrow(guess: Guess, _: None) -> tuple[Guess, None]:
-        slip, there = own_kernel(go, _narrowed, *problem, guess)
-        n, side = unpair(there)
+        x, y, n, side = _narrowed(*problem, guess)
         low, high = jnp.where(side > 0, guess.n, guess.low), jnp.where(side < 0, guess.n, guess.high)
-        return Guess(*unpair(slip), n, low, high, guess.passed), None
+        return Guess(x, y, n, low, high, guess.passed), None
 
-    one = lambda guess, _: (lax.cond(anywhere(~guess.passed), grow, lambda g: g, guess), None)  # noqa: E731
-    guess = lax.scan(one, guess, None, length=GROWING_STEPS)[0]
+    guess = lax.scan(grow, guess, None, length=GROWING_STEPS)[0]
     return lax.scan(narrow, guess, None, length=LAST_STEPS)[0]
 
 
-def _first(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar, n: Scalar) -> Pair:
-    """The slip after at the smallest n that can be a root."""
-    return pair(*_corrected(plane, ix, iy, a, -ix, -iy, n, FIRST_STEPS))
-
-
-def _next(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar, x: Scalar, y: Scalar, n: Scalar) -> Pair:
+def _next(
+    plane: Plane, ix: Scalar, iy: Scalar, a: Scalar, x: Scalar, y: Scalar, n: Scalar
+) -> tuple[Scalar, Scalar]:
     """The slip after at GROWTH n, from that at n."""
     at = _tangent(plane, ix, iy, a, x, y, n)
     more = (GROWTH - 1) * n
     x, y = x + at.ax + at.bx * more, y + at.ay + at.by * more
-    return pair(*_corrected(plane, ix, iy, a, x, y, GROWTH * n, FOLLOWING_STEPS))
+    return _corrected(plane, ix, iy, a, x, y, GROWTH * n, FOLLOWING_STEPS)
 
 
-def _narrowed(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar, guess: Guess) -> tuple[Pair, Pair]:
+def _narrowed(
+    plane: Plane, ix: Scalar, iy: Scalar, a: Scalar, guess: Guess
+) -> tuple[Scalar, Scalar, Scalar, Scalar]:
     """Slip after, and n, after a step of Newton's method on both equations, kept in the bracket.
 
     With it the side of the root on which n was: 1 short of it, -1 beyond, 0 not known.
@@ -159,7 +152,7 @@ def _narrowed(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar, guess: Guess) -> 
     margin = 0.1 * (high - low)
     n = jnp.where(inside, newton, jnp.clip(newton, low + margin, high - margin))
     more = n - guess.n
-    return pair(guess.x + at.ax + at.bx * more, guess.y + at.ay + at.by * more), pair(n, side)
+    return guess.x + at.ax + at.bx * more, guess.y + at.ay + at.by * more, n, side
 
 
 def _corrected(
@@ -205,7 +198,7 @@ def _average(x: Scalar, y: Scalar, ix: Scalar, iy: Scalar) -> tuple[Scalar, Scal
 
 LAW = Law(
     name="smith",
-    function=iterated("smith", impulse),
+    function=impulse,
     reference="Smith 1991; Chatterjee & Ruina 1998, (8)",
     parameters=("friction", "restitution"),
     may_gain_energy=False,

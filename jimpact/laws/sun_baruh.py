@@ -25,21 +25,21 @@ import jax.numpy as jnp
 from jimpact.laws.record import Answer, Given, Law, Options, answer
 from jimpact.numerics import divide, largest, norm, sqrt
 from jimpact.rays import Plane, moved, solve_b, sticks
-from jimpact.restitution import Books, book, end_of_compression, open_books
+from jimpact.restitution import Ledger, book, end_of_compression, open_ledger
 from jimpact.types import Flag, Scalar
 
 __all__ = ["LAW"]
 
 
 class At(NamedTuple):
-    """Where the impact is: tangential impulse, velocity, and the books of the normal impulse."""
+    """Where the impact is: tangential impulse, velocity, and the ledger of the normal impulse."""
 
     ix: Scalar
     iy: Scalar
     x: Scalar
     y: Scalar
     v: Scalar
-    books: Books
+    ledger: Ledger
 
 
 def impulse(given: Given, options: Options) -> Answer:
@@ -50,7 +50,7 @@ def impulse(given: Given, options: Options) -> Answer:
     stick = sticks(plane, given.static)
     # Zero, with the derivative of an impulse that stops what little slip there is.
     hx, hy = (jnp.where(~started & stick, a, 0) for a in solve_b(plane, -given.x, -given.y))
-    start = At(hx, hy, given.x, given.y, v + plane.dx * hx + plane.dy * hy, open_books(v))
+    start = At(hx, hy, given.x, given.y, v + plane.dx * hx + plane.dy * hy, open_ledger(v))
 
     halt, stops = _sliding_ends(plane, start, started)
     halts = stops & (halt.v < 0)
@@ -60,19 +60,19 @@ def impulse(given: Given, options: Options) -> Answer:
     k = plane.w + plane.dx * t[0] + plane.dy * t[1]
     ends = k > 0
     at = _moved(plane, at, t, jnp.where(ends, -at.v / jnp.where(ends, k, 1), 1))
-    at = at._replace(v=zero, books=end_of_compression(at.books, jnp.ones_like(ends)))
-    slip_end = jnp.where(halts, halt.books.impulse, jnp.nan)
+    at = at._replace(v=zero, ledger=end_of_compression(at.ledger, jnp.ones_like(ends)))
+    slip_end = jnp.where(halts, halt.ledger.impulse, jnp.nan)
 
-    missing = lambda at: rule.target(at.books, v, e) - rule.current(at.books, at.v)  # noqa: E731
+    missing = lambda at: rule.missing(at.ledger, at.v, v, e)  # noqa: E731
     sticking = rested & stick
     halt, stops = _sliding_ends(plane, at, ~rested)
     halts_later = stops & (missing(halt) > 0)
-    frictionless = rule.distance(missing(at), at.v, plane.w, at.books, e)
+    frictionless = rule.distance(missing(at), at.v, plane.w, zero, at.ledger, e)
     first = _friction(plane, at, frictionless, sticking, stick)
     second = _friction(plane, at, frictionless, halts_later, stick)
     at = _choose(halts_later, halt, at)
     t = tuple(jnp.where(halts_later, b, a) for a, b in zip(first, second, strict=True))
-    p = rule.distance(missing(at), at.v, plane.w + plane.dx * t[0] + plane.dy * t[1], at.books, e)
+    p = rule.distance(missing(at), at.v, plane.w + plane.dx * t[0] + plane.dy * t[1], zero, at.ledger, e)
     reached = jnp.isfinite(p)
     at = _moved(plane, at, t, jnp.where(reached, p, 1))
 
@@ -83,14 +83,14 @@ def impulse(given: Given, options: Options) -> Answer:
         given,
         at.ix,
         at.iy,
-        at.books.impulse,
+        at.ledger.impulse,
         inside,
         inside,
-        compression_impulse=at.books.compression_impulse,
-        compression_work=at.books.compression_work,
-        restitution_work=at.books.restitution_work,
-        compression_end=at.books.first_end,
-        slip_end=jnp.where(halts_later, halt.books.impulse, slip_end),
+        compression_impulse=at.ledger.compression_impulse,
+        compression_work=at.ledger.compression_work,
+        restitution_work=at.ledger.restitution_work,
+        compression_end=at.ledger.first_end,
+        slip_end=jnp.where(halts_later, halt.ledger.impulse, slip_end),
         compressions=jnp.ones_like(mode, jnp.int32),
         mode=mode.astype(jnp.int32),
     )
@@ -138,7 +138,7 @@ def _moved(plane: Plane, at: At, t: tuple[Scalar, ...], p: Scalar) -> At:
     """After the normal impulse p with the tangential impulse t p: velocity and work are those of a straight piece."""
     ix, iy = t[0] * p, t[1] * p
     x, y, v = moved(plane, at.x, at.y, at.v, ix, iy, p)
-    return At(at.ix + ix, at.iy + iy, x, y, v, book(at.books, p, 0.5 * (at.v + v) * p))
+    return At(at.ix + ix, at.iy + iy, x, y, v, book(at.ledger, p, 0.5 * (at.v + v) * p))
 
 
 def _choose(flag: Flag, one: At, other: At) -> At:

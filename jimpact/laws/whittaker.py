@@ -11,7 +11,6 @@ friction opposes the direction closest to that of the slip after a frictionless 
 """
 
 from jimpact.cone import opposing
-from jimpact.laws.iterated import iterated
 from jimpact.laws.record import Answer, Given, Law, Options, answer
 
 __all__ = ["LAW"]
@@ -25,7 +24,7 @@ def impulse(given: Given, options: Options) -> Answer:
 
 LAW = Law(
     name="whittaker",
-    function=iterated("whittaker", impulse),
+    function=impulse,
     reference="Whittaker 1904; Kane & Levinson 1985; Chatterjee & Ruina 1998, section 4.2.2",
     parameters=("friction", "restitution"),
     may_gain_energy=True,

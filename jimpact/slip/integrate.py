@@ -1,16 +1,29 @@
-"""The scan of all steps: a fixed number of them for every lane."""
+"""The scan of all steps: a fixed number of them for every lane; and how a batch is cut for a CPU.
 
-from typing import NamedTuple
+Most lanes need few steps. An accelerator takes all steps of the whole batch: no waits, no branches. A CPU takes them in
+rounds: before each round the lanes that are not done come first, blocks of lanes that fit into a cache take the steps
+of the round, and blocks without such a lane take none. Lanes do not see each other, so the result is the same.
+"""
+
+from typing import NamedTuple, TypeVar
 
 import jax
+import jax.numpy as jnp
 from jax import lax
+from jaxtyping import Array, Int
 
 from jimpact.slip.lane import Accuracy, Lane, State, start
 from jimpact.slip.plan import Plan
-from jimpact.slip.restitution import StopRule
+from jimpact.restitution import StopRule
 from jimpact.slip.step import arrived, looked_at, planned, step
+from jimpact.types import Flag
 
-__all__ = ["Taken", "follow", "recorded"]
+__all__ = ["BLOCK", "Taken", "follow", "recorded"]
+
+BLOCK = 8192  # lanes: the numbers of a step fit into the cache of a core
+ROUND = 5  # steps
+
+T = TypeVar("T")
 
 
 class Taken(NamedTuple):
@@ -21,20 +34,79 @@ class Taken(NamedTuple):
 
 
 def follow(lane: Lane, rule: StopRule, accuracy: Accuracy) -> State:
-    """Take all steps. Lanes that finish early stay where they are. Reverse mode keeps the states between the steps."""
+    """Take all steps. Lanes that finish early stay where they are."""
 
-    @jax.checkpoint
-    def body(state: State, _: None) -> tuple[State, None]:
-        return step(lane, state, rule, accuracy), None
+    def whole(lane: Lane) -> State:
+        return _steps(lane, start(lane), rule, accuracy, accuracy.steps)
 
-    return arrived(lane, lax.scan(body, start(lane), None, length=accuracy.steps)[0], rule)
+    def cut(lane: Lane) -> State:
+        shape = lane.v0.shape
+        flat = jax.tree.map(lambda a: a.reshape(-1), lane)
+        return jax.tree.map(lambda a: a.reshape(shape), _rounds(flat, start(flat), rule, accuracy))
+
+    end = lax.platform_dependent(lane, cpu=cut, default=whole) if _may_be_cut(lane) else whole(lane)
+    return arrived(lane, end, rule)
 
 
 def recorded(lane: Lane, rule: StopRule, accuracy: Accuracy) -> Taken:
     """The same steps, kept."""
 
     def body(state: State, _: None) -> tuple[State, Taken]:
+        state = arrived(lane, state, rule)
         ahead = planned(lane, state, looked_at(lane, state), rule, accuracy)
         return step(lane, state, rule, accuracy), Taken(state, ahead)
 
     return lax.scan(body, start(lane), None, length=accuracy.steps)[1]
+
+
+def _steps(lane: Lane, state: State, rule: StopRule, accuracy: Accuracy, steps: int) -> State:
+    """Reverse mode keeps the states between the steps."""
+
+    @jax.checkpoint
+    def body(state: State, _: None) -> tuple[State, None]:
+        return step(lane, state, rule, accuracy), None
+
+    return lax.scan(body, state, None, length=steps)[0]
+
+
+def _may_be_cut(lane: Lane) -> bool:
+    """A batch of some blocks. With several devices it may be shared among them, and to sort lanes they would talk."""
+    known = all(isinstance(size, int) for size in lane.v0.shape)
+    return known and lane.v0.size >= 2 * BLOCK and jax.device_count() == 1
+
+
+def _rounds(lane: Lane, state: State, rule: StopRule, accuracy: Accuracy) -> State:
+    n = lane.v0.shape[0]
+    blocks = -(-n // BLOCK)
+
+    def block(given: tuple[Lane, State]) -> State:
+        lane, state = given
+        run = lambda: _steps(lane, state, rule, accuracy, ROUND)  # noqa: E731
+        return lax.cond(jnp.all(state.done), lambda: state, run)
+
+    @jax.checkpoint
+    def body(at: tuple[Int[Array, " n"], State], _: None) -> tuple[tuple[Int[Array, " n"], State], None]:
+        place, state = at
+        order = _live_first(~state.done)
+        place, state = _take(place, order), _take(state, order)
+        state = lax.map(block, jax.tree.map(lambda a: a.reshape(blocks, BLOCK), (_take(lane, place), state)))
+        return (place, jax.tree.map(lambda a: a.reshape(-1), state)), None
+
+    pad = blocks * BLOCK - n  # by lanes that are done
+    lane, state = jax.tree.map(lambda a: jnp.pad(a, (0, pad), mode="edge"), (lane, state))
+    state = state._replace(done=state.done | (jnp.arange(n + pad) >= n))
+    rounds = -(-accuracy.steps // ROUND)
+    (place, state), _ = lax.scan(body, (jnp.arange(n + pad), state), None, length=rounds)
+    back = jnp.zeros_like(place).at[place].set(jnp.arange(n + pad), unique_indices=True)
+    return _take(state, back[:n])
+
+
+def _live_first(live: Flag) -> Int[Array, " n"]:
+    """The order of lanes in which those that are live come first."""
+    number = jnp.arange(live.size)
+    rank = jnp.where(live, jnp.cumsum(live) - 1, jnp.sum(live) + jnp.cumsum(~live) - 1)
+    return jnp.zeros_like(number).at[rank].set(number, unique_indices=True)
+
+
+def _take(lanes: T, order: Int[Array, " n"]) -> T:
+    return jax.tree.map(lambda a: a.at[order].get(mode="promise_in_bounds", unique_indices=True), lanes)

@@ -6,11 +6,13 @@ Everything is in scaled units, in which the inverse mass along the normal and th
 from typing import NamedTuple
 
 import jax.numpy as jnp
+from jax import lax
 from jax.lax import stop_gradient
 
 from jimpact.numerics import norm, where
 from jimpact.rays import Plane, diverging_ray, largest_rate, solve_b
-from jimpact.slip.restitution import Ledger, open_ledger
+from jimpact.restitution import Ledger, open_ledger
+from jimpact.slip.line import Crossing, Mark, mark_of, no_crossing
 from jimpact.types import Flag, Scalar
 
 __all__ = ["Accuracy", "Lane", "State", "lane_of", "size_of", "start"]
@@ -49,7 +51,8 @@ class Lane(NamedTuple):
     tx: Scalar  # friction per normal impulse from zero slip on: of stick, or along the diverging ray
     ty: Scalar
     rate: Scalar  # bounds g and h; no derivative
-    one: Scalar  # 1, as `once` wants it
+    mark: Mark  # of event "l"
+    one: Scalar  # 1, as `numerics.once` wants it
 
 
 class State(NamedTuple):
@@ -67,16 +70,23 @@ class State(NamedTuple):
     done: Flag
     zero_at: Scalar  # normal impulse at which slip was first zero; nan before
     compressing_at_zero: Flag
+    crossing: Crossing  # of the mark
 
 
-def lane_of(plane: Plane, x0: Scalar, y0: Scalar, v0: Scalar, e: Scalar, static: Scalar) -> Lane:
+def lane_of(
+    plane: Plane, x0: Scalar, y0: Scalar, v0: Scalar, e: Scalar, static: Scalar, line_tolerance: float = 0.01
+) -> Lane:
     ux, uy = solve_b(plane, plane.dx, plane.dy)
     needed = ux * ux + uy * uy
     sticks = needed <= static * static
     qx, qy = diverging_ray(plane, ~sticks)
     tx, ty = where(sticks, ux, plane.mu * qx), where(sticks, uy, plane.mu * qy)
     rate = stop_gradient(largest_rate(plane))
-    return Lane(plane, x0, y0, v0, e, sticks, sticks & (needed > plane.mu * plane.mu), tx, ty, rate, stop_gradient(plane.w))
+    held = sticks & (needed > plane.mu * plane.mu)
+    mark = mark_of(plane, x0, y0, line_tolerance)
+    # In scaled units w is 1: not for the compiler of a CPU, but for others.
+    one = lax.platform_dependent(stop_gradient(plane.w), cpu=lambda w: w, default=jnp.ones_like)
+    return Lane(plane, x0, y0, v0, e, sticks, held, tx, ty, rate, mark, one)
 
 
 def start(lane: Lane) -> State:
@@ -86,7 +96,8 @@ def start(lane: Lane) -> State:
     v = lane.v0 + lane.plane.dx * cx + lane.plane.dy * cy
     no, ledger = jnp.zeros_like(still), open_ledger(zero)
     zero_at = where(still, zero, jnp.nan)
-    return State(lane.x0, lane.y0, v, cx, cy, zero, ledger, jnp.ones_like(zero), still, no, zero_at, still)
+    one = jnp.ones_like(zero)
+    return State(lane.x0, lane.y0, v, cx, cy, zero, ledger, one, still, no, zero_at, still, no_crossing(zero))
 
 
 def size_of(lane: Lane, state: State) -> tuple[Scalar, Scalar]:

@@ -2,96 +2,104 @@
 
 An invariant direction is reached only asymptotically, except by starting on it, so the moment is a matter of tolerance.
 The direction that slip turns to is the first root of h ahead (`rays.destination`), so a mark, short of it by the
-tolerance, is known at the start. The step in which slip crosses the mark is found among the steps taken, and the
-moment in it by Newton's method. Nothing here changes the solution, or carries a derivative.
+tolerance, is known at the start. The step in which slip crosses the mark is noted, and the moment in it found by
+Newton's method in the end. Nothing here changes the solution, or carries a derivative.
 """
 
 import math
+from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.lax import stop_gradient
 
 from jimpact.numerics import divide, norm, where
-from jimpact.rays import destination
+from jimpact.rays import Plane, destination
 from jimpact.slip.advance import curve_of, slide
-from jimpact.slip.flow import axes_along
-from jimpact.slip.integrate import Taken, recorded
-from jimpact.slip.lane import Accuracy, Lane, State
-from jimpact.slip.restitution import StopRule
-from jimpact.slip.step import looked_at
+from jimpact.slip.flow import axes_along, view
 from jimpact.types import Flag, Scalar
 
-__all__ = ["line_start"]
+__all__ = ["FAR", "Crossing", "Mark", "crossed", "line_start", "mark_of", "no_crossing"]
 
 NEWTON_STEPS = 12  # to the crossing, kept in the step
 FAR = 600.0  # decay of slip to zero, as a logarithm, where a step goes to zero
 
 
-def line_start(lane: Lane, rule: StopRule, accuracy: Accuracy, tolerance: float) -> Scalar:
-    """Normal impulse from which the direction of slip stays within `tolerance` of its invariant one; nan if never."""
-    lane = stop_gradient(lane)
-    r = norm(lane.x0, lane.y0)
+class Mark(NamedTuple):
+    """The direction to be crossed, and the sense of turning; 0 where slip starts beyond the mark, nan without slip."""
+
+    x: Scalar
+    y: Scalar
+    sense: Scalar
+
+
+class Crossing(NamedTuple):
+    """The step in which slip crosses the mark: slip and normal impulse before it, length and kind."""
+
+    x: Scalar
+    y: Scalar
+    p: Scalar  # nan before
+    length: Scalar
+    linear: Flag
+
+
+def mark_of(plane: Plane, x: Scalar, y: Scalar, tolerance: float) -> Mark:
+    plane, x, y = stop_gradient((plane, x, y))
+    r = norm(x, y)
     slips = r > 0
-    sx, sy = where(slips, divide(lane.x0, r), 1), divide(lane.y0, r)
-    ex, ey = destination(lane.plane, sx, sy)
+    sx, sy = where(slips, divide(x, r), 1), divide(y, r)
+    ex, ey = destination(plane, sx, sy)
     near = (sx * ex + sy * ey > 0) & (jnp.abs(sx * ey - sy * ex) <= math.sin(tolerance))
-    sense = where(near, 0, jnp.sign(axes_along(lane.plane, sx, sy).h))
+    sense = where(near, 0, jnp.sign(axes_along(plane, sx, sy).h))
     cosine, sine = math.cos(tolerance), -sense * math.sin(tolerance)
-    mark = (ex * cosine - ey * sine, ey * cosine + ex * sine)
-
-    taken = stop_gradient(recorded(lane, rule, accuracy))
-    lengths = _lengths(lane, taken)
-    ahead = jax.vmap(lambda x, y: _short_of(mark, sense, x, y)[0])(taken.before.x, taken.before.y)
-    moves = jax.vmap(lambda state, t, linear: _after(lane, state, t, linear))(taken.before, lengths, taken.plan.linear)
-    beyond, along = _short_of(mark, sense, moves[1], moves[2])
-    crosses = (ahead < 0) & (beyond >= 0) & (along > 0) & (lengths > 0)
-    index = jnp.argmax(crosses, 0)
-    pick = lambda a: jnp.take_along_axis(a, index[None], 0)[0]  # noqa: E731
-    before, length, linear = jax.tree.map(pick, (taken.before, lengths, taken.plan.linear))
-    p = before.ledger.impulse + _crossing(lane, before, length, linear, mark, sense)
-    p = where(crosses.any(0), p, jnp.nan)
-    return where(slips, where(near, jnp.zeros_like(p), p), jnp.nan)
+    return Mark(ex * cosine - ey * sine, ey * cosine + ex * sine, where(slips, sense, jnp.nan))
 
 
-def _lengths(lane: Lane, taken: Taken) -> Scalar:
-    """Of all steps of slip; one that goes to zero is long."""
-    to_zero = FAR / (jax.vmap(lambda state: jnp.abs(looked_at(lane, state).axes.g))(taken.before) + 1e-30)
-    return where(taken.plan.to_zero, to_zero, taken.plan.length)
+def no_crossing(like: Scalar) -> Crossing:
+    zero = jnp.zeros_like(like)
+    return Crossing(zero, zero, jnp.full_like(like, jnp.nan), zero, jnp.zeros_like(like, bool))
 
 
-def _after(lane: Lane, state: State, length: Scalar, linear: Flag) -> tuple[Scalar, Scalar, Scalar]:
-    """Normal impulse of a step, and slip after it."""
-    at = looked_at(lane, state)
-    long = jnp.abs(at.axes.g) * length > 100
-    curve = curve_of(lane.plane, at, where(linear | long, 0, length))
-    move = slide(lane.plane, at, length, curve)
-    # The direction of slip is all that is asked for: where slip itself would underflow, that of the line.
-    return move.p, where(long, at.axes.sx, move.x), where(long, at.axes.sy, move.y)
+def crossed(mark: Mark, noted: Crossing, now: Crossing, x: Scalar, y: Scalar) -> Crossing:
+    """Note the step `now`, which ends with slip in the direction (x, y), if it is the one."""
+    before, _ = _short_of(mark, now.x, now.y)
+    after, along = _short_of(mark, x, y)
+    new = jnp.isnan(noted.p) & (before < 0) & (after >= 0) & (along > 0) & (now.length > 0)
+    return stop_gradient(Crossing(*(where(new, a, b) for a, b in zip(now, noted, strict=True))))
 
 
-def _short_of(mark: tuple[Scalar, Scalar], sense: Scalar, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
-    """Slip across the mark, in the sense of turning (negative before it), and along it."""
-    return sense * (mark[0] * y - mark[1] * x), mark[0] * x + mark[1] * y
-
-
-def _crossing(
-    lane: Lane, before: State, length: Scalar, linear: Flag, mark: tuple[Scalar, Scalar], sense: Scalar
-) -> Scalar:
-    """Normal impulse from the start of the step to the mark."""
-    unit = 1 / (lane.rate + 1e-30)
+def line_start(plane: Plane, rate: Scalar, mark: Mark, step: Crossing) -> Scalar:
+    """Normal impulse from which the direction of slip stays within the tolerance of its invariant one; nan if never."""
+    plane, rate, step = stop_gradient((plane, rate, step))
+    unit = 1 / (rate + 1e-30)
 
     def closer(index: int, at: tuple[Scalar, Scalar, Scalar]) -> tuple[Scalar, Scalar, Scalar]:
         t, low, high = at
-        _, x, y = _after(lane, before, t, linear)
-        across, along = _short_of(mark, sense, x, y)
+        _, x, y = _after(plane, rate, step, t)
+        across, along = _short_of(mark, x, y)
         low, high = where(across < 0, t, low), where(across < 0, high, t)
         r = norm(x, y)
-        turning = sense * axes_along(lane.plane, divide(x, r), divide(y, r)).h
+        turning = mark.sense * axes_along(plane, divide(x, r), divide(y, r)).h
         newton = t - divide(jnp.arctan2(across, along), turning)
         between = 0.5 * (low + jnp.minimum(high, 2 * low + unit))
         return where((newton > low) & (newton < high), newton, between), low, high
 
-    begin = (0.5 * jnp.minimum(length, unit), jnp.zeros_like(length), length)
-    return _after(lane, before, lax.fori_loop(0, NEWTON_STEPS, closer, begin)[0], linear)[0]
+    begin = (0.5 * jnp.minimum(step.length, unit), jnp.zeros_like(rate), step.length)
+    p = step.p + _after(plane, rate, step, lax.fori_loop(0, NEWTON_STEPS, closer, begin)[0])[0]
+    return where(mark.sense == 0, 0, where(jnp.isnan(mark.sense), jnp.nan, p))
+
+
+def _after(plane: Plane, rate: Scalar, step: Crossing, length: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """Normal impulse of a part of the step, and slip after it."""
+    none = jnp.isnan(step.p)
+    at = view(plane, rate, where(none, 1, step.x), where(none, 0, step.y))
+    long = jnp.abs(at.axes.g) * length > 100
+    curve = curve_of(plane, at, where(step.linear | long, 0, length))
+    move = slide(plane, at, length, curve)
+    # The direction of slip is all that is asked for: where slip itself would underflow, that of the line.
+    return move.p, where(long, at.axes.sx, move.x), where(long, at.axes.sy, move.y)
+
+
+def _short_of(mark: Mark, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
+    """Slip across the mark, in the sense of turning (negative before it), and along it."""
+    return mark.sense * (mark.x * y - mark.y * x), mark.x * x + mark.y * y

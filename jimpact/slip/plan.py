@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jimpact.numerics import divide, once, norm, where
 from jimpact.slip.flow import View
 from jimpact.slip.lane import Accuracy, Lane, State, size_of
-from jimpact.slip.restitution import StopRule
+from jimpact.restitution import StopRule
 from jimpact.types import Flag, Scalar
 
 __all__ = ["Plan", "plan"]

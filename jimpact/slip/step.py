@@ -17,8 +17,9 @@ from jimpact.rays import moved, solve_b
 from jimpact.slip.advance import curve_of, impulse_to_zero, slide
 from jimpact.slip.flow import View, axes_along, view
 from jimpact.slip.lane import Accuracy, Lane, State, size_of
+from jimpact.slip.line import FAR, Crossing, crossed
 from jimpact.slip.plan import Plan, plan
-from jimpact.slip.restitution import StopRule, book, change_phase, to_rest, work_over
+from jimpact.restitution import StopRule, book, change_phase, to_rest, work_over
 from jimpact.types import Flag, Scalar
 
 __all__ = ["arrived", "looked_at", "planned", "step"]
@@ -65,32 +66,34 @@ def _moved(lane: Lane, state: State, at: View, ahead: Plan) -> State:
     v = where(
         stops, lane.v0 + plane.w * total + plane.dx * zx + plane.dy * zy, state.v + k * p + where(slips, move.v, 0)
     )
-    return _noted(
-        lane,
-        state._replace(
-            x=where(slips, move.x, state.x),
-            y=where(slips, move.y, state.y),
-            v=v,
-            ix=ix,
-            iy=iy,
-            last=where(slips, p, 0),
-            ledger=book(state.ledger, p, state.v * p + 0.5 * k * p * p + beyond),
-            memory=stop_gradient(state.memory * jnp.exp(-at.axes.f * ahead.length)),
-            straight=state.straight | to_zero,
-        ),
-        to_zero,
+    after = state._replace(
+        x=where(slips, move.x, state.x),
+        y=where(slips, move.y, state.y),
+        v=v,
+        ix=ix,
+        iy=iy,
+        last=where(slips, p, 0),
+        ledger=book(state.ledger, p, state.v * p + 0.5 * k * p * p + beyond),
+        memory=stop_gradient(state.memory * jnp.exp(-at.axes.f * ahead.length)),
+        straight=state.straight | to_zero,
     )
+    return _noted(lane, state, at, ahead, after)
 
 
-def _noted(lane: Lane, state: State, now: Flag) -> State:
-    """Note where slip was zero, or first so small that it counts as zero."""
+def _noted(lane: Lane, before: State, at: View, ahead: Plan, state: State) -> State:
+    """Note where slip was zero, or first so small that it counts as zero; and where its direction becomes invariant."""
+    to_zero = ahead.to_zero
     _, terms = size_of(lane, state)
     slight = float(jnp.finfo(state.v.dtype).eps) ** SLIGHT * terms
     small = ~state.straight & (state.x * state.x + state.y * state.y <= slight * slight)
-    first = now | (small & jnp.isnan(state.zero_at))
+    first = to_zero | (small & jnp.isnan(state.zero_at))
+    length = where(to_zero, FAR / (jnp.abs(at.axes.g) + 1e-30), ahead.length)
+    now = Crossing(before.x, before.y, before.ledger.impulse, length, ahead.linear | to_zero)
+    x, y = where(to_zero, at.axes.sx, state.x), where(to_zero, at.axes.sy, state.y)
     return state._replace(
         zero_at=where(first, state.ledger.impulse, state.zero_at),
         compressing_at_zero=where(first, state.ledger.compressing, state.compressing_at_zero),
+        crossing=crossed(lane.mark, before.crossing, now, x, y),
     )
 
 
