@@ -109,7 +109,7 @@ def _at(lane: Lane, taken: Taken, p: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     end = where(plan.to_zero, LONG / (jnp.abs(at.axes.g) + at.axes.f + 1e-30), plan.length)
 
     def part(t: Scalar) -> Move:
-        return slide(lane.plane, at, t, curve_of(lane.plane, at, where(linear, 0, t)))
+        return slide(lane.plane, at, t, curve_of(lane.plane, at, where(linear, 0, t), lane.one))
 
     def closer(_: int, now: tuple[Scalar, Scalar, Scalar]) -> tuple[Scalar, Scalar, Scalar]:
         t, low, high = now

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from jax.lax import stop_gradient
 from scipy.integrate import DOP853
 
-from jimpact.numerics import divide, where
+from jimpact.numerics import once, where
 from jimpact.rays import Plane
 from jimpact.slip.flow import View
 from jimpact.types import Flag, Scalar
@@ -89,7 +89,7 @@ def no_curve(like: Scalar) -> Curve:
     return Curve(*(jnp.zeros_like(like) for _ in Curve._fields))
 
 
-def curve_of(plane: Plane, at: View, length: Scalar) -> Curve:
+def curve_of(plane: Plane, at: View, length: Scalar, one: Scalar) -> Curve:
     """One step of the method; in units of slip, as in `flow`."""
     axes, mu, shift, h, c = at.axes, plane.mu, at.shift, at.h, at.c
     a, b, g = axes.a, axes.b, axes.g
@@ -98,7 +98,7 @@ def curve_of(plane: Plane, at: View, length: Scalar) -> Curve:
     slopes: list[tuple[Scalar, ...]] = []  # of X and Y without their factors, and of the lag
     integrands: list[tuple[Scalar, ...]] = []
     for i, node in enumerate(C[: len(B)]):
-        x, y, lag = _sums(A[i][:i], slopes, length) if i else (jnp.zeros_like(h),) * 3
+        x, y, lag = once(_sums(A[i][:i], slopes, length), one) if i else (jnp.zeros_like(h),) * 3
         E, G = jnp.exp(node * length * g), jnp.exp(node * length * taken)
         dy = G * y
         Y = G * at.Y + dy
@@ -107,7 +107,7 @@ def curve_of(plane: Plane, at: View, length: Scalar) -> Curve:
         U = R - X
         slopes.append(((a + shift * b) * U - c * Y, (h * X + b * U + left * Y) / G, mu * E * (a * U - b * dy)))
         integrands.append((E * x, E * dy, E * U, E * (R * lag + (R - at.X) * late * (E * G - 1))))
-    return Curve(*_sums(B, slopes, length)[:2], *_sums(B, integrands, length))
+    return once(Curve(*_sums(B, slopes, length)[:2], *_sums(B, integrands, length)), one)
 
 
 def _sums(weights: Sequence[float], terms: Sequence[tuple[Scalar, ...]], length: Scalar) -> tuple[Scalar, ...]:

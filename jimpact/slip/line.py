@@ -94,7 +94,7 @@ def _after(plane: Plane, rate: Scalar, step: Crossing, length: Scalar) -> tuple[
     none = jnp.isnan(step.p)
     at = view(plane, rate, where(none, 1, step.x), where(none, 0, step.y))
     long = jnp.abs(at.axes.g) * length > 100
-    curve = curve_of(plane, at, where(step.linear | long, 0, length))
+    curve = curve_of(plane, at, where(step.linear | long, 0, length), jnp.ones_like(length))
     move = slide(plane, at, length, curve)
     # The direction of slip is all that is asked for: where slip itself would underflow, that of the line.
     return move.p, where(long, at.axes.sx, move.x), where(long, at.axes.sy, move.y)

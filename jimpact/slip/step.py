@@ -51,7 +51,7 @@ def _moved(lane: Lane, state: State, at: View, ahead: Plan) -> State:
     """After the step. From zero slip on friction is (tx, ty)."""
     plane, to_zero = lane.plane, ahead.to_zero
     slips = ~state.done & ~state.straight & ~to_zero
-    curve = once(curve_of(plane, at, where(ahead.linear, 0, ahead.length)), lane.one)
+    curve = curve_of(plane, at, where(ahead.linear, 0, ahead.length), lane.one)
     move = slide(plane, at, ahead.length, curve)
     down, work = impulse_to_zero(plane, at, to_zero)
     p = where(to_zero, down, where(slips, move.p, ahead.impulse))
