@@ -97,4 +97,3 @@ def in_space(K: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
     rows = ((a, zero, K[..., 0, 1]), (zero, a, zero), (K[..., 1, 0], zero, K[..., 1, 1]))
     W = jnp.stack([jnp.stack(row, -1) for row in rows], -2)
     return W, jnp.stack([v[..., 0], jnp.zeros_like(v[..., 0]), v[..., 1]], -1)
-

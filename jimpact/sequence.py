@@ -26,8 +26,8 @@ from jaxtyping import Float, Int
 
 from jimpact.contact import check_batch, floating, transform
 from jimpact.impact import solve
-from jimpact.numerics import anywhere
 from jimpact.laws import LAWS
+from jimpact.numerics import anywhere
 from jimpact.rays import plane_of, stopping_impulse
 from jimpact.state import Outcome
 from jimpact.types import Array, ArrayLike, Flag, Scalar, Whole

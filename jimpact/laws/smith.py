@@ -125,9 +125,7 @@ def _root(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar) -> Guess:
     return lax.scan(narrow, guess, None, length=LAST_STEPS)[0]
 
 
-def _next(
-    plane: Plane, ix: Scalar, iy: Scalar, a: Scalar, x: Scalar, y: Scalar, n: Scalar
-) -> tuple[Scalar, Scalar]:
+def _next(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar, x: Scalar, y: Scalar, n: Scalar) -> tuple[Scalar, Scalar]:
     """The slip after at GROWTH n, from that at n."""
     at = _tangent(plane, ix, iy, a, x, y, n)
     more = (GROWTH - 1) * n
@@ -135,9 +133,7 @@ def _next(
     return _corrected(plane, ix, iy, a, x, y, GROWTH * n, FOLLOWING_STEPS)
 
 
-def _narrowed(
-    plane: Plane, ix: Scalar, iy: Scalar, a: Scalar, guess: Guess
-) -> tuple[Scalar, Scalar, Scalar, Scalar]:
+def _narrowed(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar, guess: Guess) -> tuple[Scalar, Scalar, Scalar, Scalar]:
     """Slip after, and n, after a step of Newton's method on both equations, kept in the bracket.
 
     With it the side of the root on which n was: 1 short of it, -1 beyond, 0 not known.

@@ -71,15 +71,16 @@ def impulse_to_zero(plane: Plane, at: View, mask: Flag) -> tuple[Scalar, Scalar]
     """Normal impulse until slip is zero, where `mask`, and the work beyond (v + k p / 2) p.
 
     On a ray the linear flow is exact; along a direction in which slip grows it goes back to where it left zero.
-    Elsewhere p = r q(angle) with g q + h q' = -1: a series in h / g, for slip that hardly turns while it falls.
+    Elsewhere p = r q(angle) with g q + h q' = -1, and its derivatives by the angle: q' = slope q and q'' = bend q with
+    an error of third order in h / g, for slip that hardly turns while it falls.
     """
     axes, mu, r = at.axes, plane.mu, at.r
     g, f = where(mask, axes.g, -1), where(mu > 0, axes.f, 1)
     across = where(mu > 0, (at.Y - at.h * at.X / g) / axes.btt, 0)  # mu x integral of Y
-    dg, ddg = axes.b - 2 * axes.c, axes.a + 2 * axes.dh
-    once = -at.h * dg / (g * g * g)
-    twice = at.h * (axes.dh * dg + at.h * (ddg - 3 * dg * dg / g)) / (g * g * g * g)
-    along = where(at.near, -at.X / g - at.shift * at.Y / f, -1 / g + once + twice)
+    dg, ddg, ddh = axes.b - 2 * axes.c, axes.a + 2 * axes.dh, 4 * axes.c - axes.b
+    bend = -(ddg + (2 * dg + ddh) * dg / f) / where(mask, g + 2 * axes.dh, 1)
+    slope = (dg + at.h * bend) / f
+    along = where(at.near, -at.X / g - at.shift * at.Y / f, -1 / (g + at.h * slope))
     work = -axes.b * across * axes.f * at.X / (g * where(g == f, 1, g - f))
     return r * along, r * r * work
 

@@ -12,9 +12,9 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Int
 
+from jimpact.restitution import StopRule
 from jimpact.slip.lane import Accuracy, Lane, State, start
 from jimpact.slip.plan import Plan
-from jimpact.restitution import StopRule
 from jimpact.slip.step import arrived, looked_at, planned, step
 from jimpact.types import Flag
 

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 
-from jimpact.numerics import divide, once, norm, where
+from jimpact.numerics import divide, norm, once, where
+from jimpact.restitution import StopRule
 from jimpact.slip.flow import View
 from jimpact.slip.lane import Accuracy, Lane, State, size_of
-from jimpact.restitution import StopRule
 from jimpact.types import Flag, Scalar
 
 __all__ = ["Plan", "plan"]
@@ -32,7 +32,9 @@ CURVED_GROWTH, CURVED_DECAY = 8.0, 40.0  # and in a curved one
 ROUND = 8  # x epsilon x its terms: below this a rate, or slip, is round-off
 FADING = 1e-3  # of the tolerance: slip this small has left zero just now
 SLOW = 0.1  # turn of slip while it falls to zero: closed form only if less
-SERIES = 10.0  # x the third power of its parameter is the error of that form
+SERIES = 5.0  # x the third power of that turn is its error, relative to how much g and h vary
+VARIES = 0.3  # of g, per radian: where g and h vary more, it has a large one
+RESONANT = 0.3  # of g: where g + 2 dh is smaller, it has a large one
 FLAT_FALL = 1e-4  # of the largest change of k: closer to k = 0 than this, a lane is past it
 PAST = 1.0001  # x the distance to k = 0: the next step starts beyond it
 
@@ -188,17 +190,17 @@ def _ends(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy, 
 
 
 def _slow(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy) -> Flag:
-    """Whether slip hardly turns while it falls to zero: the series of `advance.impulse_to_zero` will do."""
+    """Whether slip hardly turns while it falls to zero, as `advance.impulse_to_zero` wants it."""
     here, inverse = at.here, divide(jnp.ones_like(at.r), jnp.abs(at.here.g))
     turn, varies = jnp.abs(here.h) * inverse, (jnp.abs(here.b - 2 * here.c) + jnp.abs(here.dh)) * inverse
-    rest = SERIES * (turn * (turn + varies)) ** 3
+    rest = SERIES * turn**3 * (turn + varies)
     admitted = _admitted_on_line(lane, state, at, accuracy)
     changed = rest * (1 + divide(jnp.abs(here.dh), jnp.abs(here.h))) * error.change
     work = (turn * inverse) ** 2 * (jnp.abs(here.a) + jnp.abs(here.b)) * at.r
     size, _ = size_of(lane, state)
-    fine = (rest <= jnp.minimum(admitted, accuracy.slope_tolerance)) & (changed <= admitted)
+    fine = (rest <= jnp.minimum(admitted, 3 * accuracy.slope_tolerance)) & (changed <= admitted) & (varies < VARIES)
     fine &= (work * at.r <= accuracy.tolerance * size) & (work <= accuracy.slope_tolerance)
-    return fine & (turn < SLOW)
+    return fine & (turn < SLOW) & (jnp.abs(here.g + 2 * here.dh) > RESONANT * jnp.abs(here.g))
 
 
 def _clock(impulse: Scalar, r: Scalar, growth: Scalar) -> Scalar:

@@ -14,12 +14,12 @@ from jax.lax import stop_gradient
 
 from jimpact.numerics import divide, once, where
 from jimpact.rays import moved, solve_b
+from jimpact.restitution import StopRule, book, change_phase, to_rest, work_over
 from jimpact.slip.advance import curve_of, impulse_to_zero, slide
 from jimpact.slip.flow import View, axes_along, view
 from jimpact.slip.lane import Accuracy, Lane, State, size_of
 from jimpact.slip.line import FAR, Crossing, crossed
 from jimpact.slip.plan import Plan, plan
-from jimpact.restitution import StopRule, book, change_phase, to_rest, work_over
 from jimpact.types import Flag, Scalar
 
 __all__ = ["arrived", "looked_at", "planned", "step"]
@@ -140,7 +140,12 @@ def arrived(lane: Lane, state: State, rule: StopRule) -> State:
     stops = live & ~ledger.compressing & jnp.isfinite(distance) & ~((state.v < 0) & (k < 0))
     stops &= near(where(jnp.isfinite(distance), distance, size), turn, jnp.maximum(lane.plane.mu, 1))
     ledger = change_phase(ledger, at_rest & ~compressing & (k < 0) & ~stops, state.v, k, k2)
-    return _shifted(lane, state._replace(ledger=ledger, done=state.done | stops), slopes, once(where(stops, distance, stop_gradient(state.last) - state.last), lane.one))
+    return _shifted(
+        lane,
+        state._replace(ledger=ledger, done=state.done | stops),
+        slopes,
+        once(where(stops, distance, stop_gradient(state.last) - state.last), lane.one),
+    )
 
 
 def _shifted(lane: Lane, state: State, slopes: Slopes, x: Scalar) -> State:
