@@ -32,8 +32,8 @@ CURVED_GROWTH, CURVED_DECAY = 8.0, 40.0  # and in a curved one
 ROUND = 8  # x epsilon x its terms: below this a rate, or slip, is round-off
 FADING = 1e-3  # of the tolerance: slip this small has left zero just now
 SLOW = 0.1  # turn of slip while it falls to zero: closed form only if less
-SERIES = 5.0  # x the third power of that turn is its error, relative to how much g and h vary
-VARIES = 0.3  # of g, per radian: where g and h vary more, it has a large one
+SERIES = 5.0  # x the third power of that turn, and x how much g and h vary, bounds its error: fitted
+VARIES = 0.6  # of g, per radian: where g and h vary more, that is not known
 RESONANT = 0.3  # of g: where g + 2 dh is smaller, it has a large one
 FLAT_FALL = 1e-4  # of the largest change of k: closer to k = 0 than this, a lane is past it
 PAST = 1.0001  # x the distance to k = 0: the next step starts beyond it
@@ -193,7 +193,7 @@ def _slow(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy) 
     """Whether slip hardly turns while it falls to zero, as `advance.impulse_to_zero` wants it."""
     here, inverse = at.here, divide(jnp.ones_like(at.r), jnp.abs(at.here.g))
     turn, varies = jnp.abs(here.h) * inverse, (jnp.abs(here.b - 2 * here.c) + jnp.abs(here.dh)) * inverse
-    rest = SERIES * turn**3 * (turn + varies)
+    rest = SERIES * turn**3 * (turn + varies) * (1 + 20 * varies * varies)
     admitted = _admitted_on_line(lane, state, at, accuracy)
     changed = rest * (1 + divide(jnp.abs(here.dh), jnp.abs(here.h))) * error.change
     work = (turn * inverse) ** 2 * (jnp.abs(here.a) + jnp.abs(here.b)) * at.r
