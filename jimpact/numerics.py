@@ -46,11 +46,10 @@ def where(flag: Flag, a: Scalar | float, b: Scalar | float) -> Scalar:
     if not arrays or any(c.shape != flag.shape for c in arrays):
         return jnp.where(flag, a, b)
     dtype = jnp.result_type(a, b)
-    return lax.select(flag, *(_like(flag, c, dtype) for c in (a, b)))
-
-
-def _like(flag: Flag, a: Scalar | float, dtype: Any) -> Scalar:
-    return lax.convert_element_type(a, dtype) if hasattr(a, "shape") else lax.full_like(flag, a, dtype)
+    like = lax.convert_element_type(arrays[0], dtype)
+    return lax.select(
+        flag, *(lax.convert_element_type(c, dtype) if hasattr(c, "shape") else lax.full_like(like, c) for c in (a, b))
+    )
 
 
 def divide(a: Scalar, b: Scalar, otherwise: float | Scalar = 0.0) -> Scalar:

@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 ROUND = 500  # x epsilon x its terms: work that was released since rest, below this, is round-off
-AT_REST = 1e-6  # of the energy: closer to rest than this, the distance to the stop is measured from rest
+AT_REST = 1e-6  # of the energy: if the lane or the stop is closer to rest than this, distance is measured from rest
 
 
 class Ledger(NamedTuple):
@@ -139,11 +139,13 @@ def _stronge_distance(missing: Scalar, v: Scalar, k: Scalar, k2: Scalar, ledger:
     rises, eps = k > 0, jnp.finfo(v.dtype).eps
     slope, compressed = where(rises, k, 1), -ledger.compression_work
     # From rest, with nothing released yet: e linear, so that d/de is finite at e = 0.
-    since_rest = ledger.restitution_work - 0.5 * v * v / slope
-    at_rest = rises & (v * v <= AT_REST * slope * compressed)
-    at_rest &= jnp.abs(since_rest) <= eps * (ROUND * compressed + 4 * v * v / slope)
+    back = to_rest(v, slope, k2)
+    since_rest = ledger.restitution_work + work_over(v, slope, k2, back)
+    close = (v * v <= AT_REST * slope * compressed) | (e * e * slope * compressed <= AT_REST * v * v)
+    nothing = jnp.abs(since_rest) <= eps * (ROUND * compressed + 4 * v * v / slope)
+    at_rest = rises & close & (nothing | (ledger.compressions == 1))
     y = e * sqrt(where(at_rest, 2 * compressed / slope, 1))
-    from_rest = y * (1 - k2 * y / (6 * slope)) + to_rest(v, slope, k2)
+    from_rest = y * (1 - k2 * y / (6 * slope)) + back
     square = v * v + 2 * k * missing
     root = sqrt(where(at_rest, 1, square))
     both = v + root

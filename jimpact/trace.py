@@ -18,6 +18,7 @@ from jimpact.rays import moved
 from jimpact.slip.advance import Move, curve_of, slide
 from jimpact.slip.integrate import Taken, follow, recorded
 from jimpact.slip.lane import Lane
+from jimpact.slip.plan import clock
 from jimpact.slip.step import looked_at
 from jimpact.types import Array, ArrayLike, Scalar
 
@@ -100,16 +101,17 @@ def _spaced(events: Events, samples: int) -> Float[Array, "... samples"]:
 
 def _at(lane: Lane, taken: Taken, p: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     """Tangential impulse and normal work (scaled) at the normal impulse p of each lane."""
-    started = taken.before.ledger.impulse <= p
-    index = jnp.maximum(started.sum(0) - 1, 0)
-    pick = lambda a: jnp.take_along_axis(a, index[None], 0)[0]  # noqa: E731
-    before, plan = jax.tree.map(pick, taken)
-    at, missing = looked_at(lane, before), p - before.ledger.impulse
+    count = len(taken.plan.length)
+    index = count - 1 - jnp.argmax((taken.before.ledger.impulse <= p)[::-1], 0)  # the last: some steps go back
+    pick = lambda a, i: jnp.take_along_axis(a, i[None], 0)[0]  # noqa: E731
+    before, plan = jax.tree.map(lambda a: pick(a, index), taken)
+    after = jax.tree.map(lambda a: pick(a, jnp.minimum(index + 1, count - 1)), taken.before)
+    plane, at, missing = lane.plane, looked_at(lane, before), p - before.ledger.impulse
     linear = plan.linear | plan.to_zero
     end = where(plan.to_zero, LONG / (jnp.abs(at.axes.g) + at.axes.f + 1e-30), plan.length)
 
     def part(t: Scalar) -> Move:
-        return slide(lane.plane, at, t, curve_of(lane.plane, at, where(linear, 0, t), lane.one))
+        return slide(plane, at, t, curve_of(plane, at, where(linear, 0, t), lane.one))
 
     def closer(_: int, now: tuple[Scalar, Scalar, Scalar]) -> tuple[Scalar, Scalar, Scalar]:
         t, low, high = now
@@ -119,14 +121,15 @@ def _at(lane: Lane, taken: Taken, p: Scalar) -> tuple[Scalar, Scalar, Scalar]:
         newton = t - divide(over, norm(move.x, move.y))
         return where((newton >= low) & (newton <= high), newton, 0.5 * (low + high)), low, high
 
-    begin = (jnp.minimum(end, divide(missing, at.r)), jnp.zeros_like(p), end)
-    t = lax.fori_loop(0, NEWTON_STEPS, closer, begin)[0]
-    move = part(t)
+    begin = (jnp.minimum(end, clock(missing, at.r, at.axes.g)), jnp.zeros_like(p), end)
+    move = part(lax.fori_loop(0, NEWTON_STEPS, closer, begin)[0])
+    # After zero slip, and on the way to it where slip hardly turns, the impulse is a straight line.
+    slow = plan.to_zero & ~at.near
+    share = divide(missing, after.ledger.impulse - before.ledger.impulse)
     gone = before.straight
-    plane = lane.plane
+    ix = where(gone, -lane.tx * missing, where(slow, share * (after.ix - before.ix), move.ix))
+    iy = where(gone, -lane.ty * missing, where(slow, share * (after.iy - before.iy), move.iy))
     k = where(gone, plane.w - plane.dx * lane.tx - plane.dy * lane.ty, plane.w - plane.mu * at.axes.a)
-    work = before.v * missing + 0.5 * k * missing * missing + where(gone, 0, move.work)
+    work = before.v * missing + 0.5 * k * missing * missing + where(gone | slow, 0, move.work)
     done = before.ledger.compression_work + before.ledger.restitution_work
-    ix = before.ix + where(gone, -lane.tx * missing, move.ix)
-    iy = before.iy + where(gone, -lane.ty * missing, move.iy)
-    return ix, iy, done + work
+    return before.ix + ix, before.iy + iy, done + work

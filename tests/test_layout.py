@@ -16,11 +16,12 @@ PACKAGE = "jimpact"
 LONGEST = 400
 
 RANKS = (
-    "types numerics kernels stages program parts state",
+    "types numerics state",
     "contact inertia",
-    "rays series restitution hodograph steering mark rounds spot tangent cotangent replay closure finish cone",
+    "rays restitution cone",
+    "slip",
     "laws",
-    "impact slip",
+    "impact",
     "bodies planar trace diagnostics sequence mechanism",
     "rotation shapes flight room distance oval duel launch simulate identify stream_source stream_target stream export",
     "plot plot_space plot_fit page report config scene flight_scene animate tables reproduce "

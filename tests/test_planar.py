@@ -11,7 +11,10 @@ import pytest
 from catalogue import Entry
 
 import jimpact
-from jimpact import Outcome
+from jimpact import Outcome, planar
+from jimpact.impact import prepare
+from jimpact.laws.hodograph_law import given_lane
+from jimpact.slip.integrate import follow
 
 LAWS = pytest.mark.parametrize("law", cases.LAWS)
 EXACT = 1e-12
@@ -101,11 +104,15 @@ def test_derivatives_are_those_of_differences(law):
         np.testing.assert_allclose(J[..., j], (right - left) / (2 * h), rtol=1e-5, atol=1e-6 * np.abs(J).max())
 
 
-def test_no_iteration():
-    """The compiled program has no loop."""
-    K, v, mu, e, _ = draw(8)
-    text = jax.jit(lambda *a: jimpact.solve_planar(*a).impulse).lower(K, v, mu, e).as_text()
-    assert "while" not in text
+def test_a_few_pieces_are_the_whole_impact():
+    """No accuracy to choose: one piece more or less changes nothing."""
+    K, v, mu, e, static = draw()
+    case = prepare(*planar.in_space(jnp.asarray(K), jnp.asarray(v)), mu, e, static, "stronge", "standard", 0.01)
+    lane, rule = given_lane(case.given, case.options), case.options.rule
+    ends = [follow(lane, rule, case.options.accuracy._replace(steps=planar.PIECES + more)) for more in (-1, 0, 20)]
+    assert all(end.done.all() for end in ends)
+    for end in ends:
+        np.testing.assert_array_equal(end.ledger.impulse, ends[0].ledger.impulse)
 
 
 def test_bad_lanes():

@@ -20,7 +20,7 @@ from scipy.integrate import DOP853
 
 from jimpact.numerics import once, where
 from jimpact.rays import Plane
-from jimpact.slip.flow import View
+from jimpact.slip.flow import Axes, View
 from jimpact.types import Flag, Scalar
 
 __all__ = ["Curve", "Move", "curve_of", "impulse_to_zero", "no_curve", "slide"]
@@ -71,18 +71,30 @@ def impulse_to_zero(plane: Plane, at: View, mask: Flag) -> tuple[Scalar, Scalar]
     """Normal impulse until slip is zero, where `mask`, and the work beyond (v + k p / 2) p.
 
     On a ray the linear flow is exact; along a direction in which slip grows it goes back to where it left zero.
-    Elsewhere p = r q(angle) with g q + h q' = -1, and its derivatives by the angle: q' = slope q and q'' = bend q with
-    an error of third order in h / g, for slip that hardly turns while it falls.
+    Elsewhere p = r q(angle) with g q + h q' = -1, for slip that hardly turns while it falls (`_relative_slope`).
     """
     axes, mu, r = at.axes, plane.mu, at.r
     g, f = where(mask, axes.g, -1), where(mu > 0, axes.f, 1)
     across = where(mu > 0, (at.Y - at.h * at.X / g) / axes.btt, 0)  # mu x integral of Y
-    dg, ddg, ddh = axes.b - 2 * axes.c, axes.a + 2 * axes.dh, 4 * axes.c - axes.b
-    bend = -(ddg + (2 * dg + ddh) * dg / f) / where(mask, g + 2 * axes.dh, 1)
-    slope = (dg + at.h * bend) / f
+    slope = _relative_slope(axes, at.h, g, f, mask & ~at.near)
     along = where(at.near, -at.X / g - at.shift * at.Y / f, -1 / (g + at.h * slope))
     work = -axes.b * across * axes.f * at.X / (g * where(g == f, 1, g - f))
     return r * along, r * r * work
+
+
+def _relative_slope(axes: Axes, h: Scalar, g: Scalar, f: Scalar, mask: Flag) -> Scalar:
+    """q'/q of g q + h q' = -1, where h is small: from the equation differentiated three times by the angle."""
+    a, b, c, dh = axes.a, axes.b, axes.c, axes.dh
+    dc = -dh - a
+    dg, ddg, dddg = b - 2 * c, -a - 2 * dc, 8 * c - b
+    ddh, dddh = 4 * c - b, a + 4 * dc
+    second, third = where(mask, g + 2 * dh, 1), where(mask, g + 3 * dh, 1)
+    slope, twist = dg / f, jnp.zeros_like(g)
+    for _ in range(3):  # first, second and third derivative of q, relative to q
+        bend = -(ddg + (2 * dg + ddh) * slope + h * twist) / second
+        twist = -(dddg + (3 * ddg + dddh) * slope + 3 * (dg + ddh) * bend) / third
+        slope = (dg + h * bend) / f
+    return slope
 
 
 def no_curve(like: Scalar) -> Curve:

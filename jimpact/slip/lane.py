@@ -18,7 +18,7 @@ from jimpact.types import Flag, Scalar
 __all__ = ["Accuracy", "Lane", "State", "lane_of", "size_of", "start"]
 
 TRUSTED, MOST_TRUSTED = 1e3, 1e-3  # x the tolerance, and whatever that is
-SLOPES = 1e3  # a derivative may be wrong by this times the error of a value
+SLOPES, LEAST_SLOPE = 1e3, 1e-7  # a derivative may be wrong by this times the error of a value, or by this
 
 
 class Accuracy(NamedTuple):
@@ -30,7 +30,7 @@ class Accuracy(NamedTuple):
     @property
     def slope_tolerance(self) -> float:
         """Error admitted in a derivative, likewise."""
-        return SLOPES * self.tolerance
+        return max(SLOPES * self.tolerance, LEAST_SLOPE)
 
     @property
     def trusted(self) -> float:

@@ -20,9 +20,10 @@ from jimpact.slip.flow import View
 from jimpact.slip.lane import Accuracy, Lane, State, size_of
 from jimpact.types import Flag, Scalar
 
-__all__ = ["Plan", "plan"]
+__all__ = ["Plan", "clock", "plan"]
 
 SMOOTH = 3e6  # calibrated on reference solutions; 9! is 4e5
+CAUTION = 4  # x the error of a value: so much is the estimate too small for some
 LINE = 0.1  # share of the tolerance that a linear step may use up
 WELL_LINEAR = 2  # x that accuracy: else a curved step is as good
 LONGEST = 3.0  # rad or 1/rate of turning: beyond, the estimate of the error is not to be trusted
@@ -32,9 +33,9 @@ CURVED_GROWTH, CURVED_DECAY = 8.0, 40.0  # and in a curved one
 ROUND = 8  # x epsilon x its terms: below this a rate, or slip, is round-off
 FADING = 1e-3  # of the tolerance: slip this small has left zero just now
 SLOW = 0.1  # turn of slip while it falls to zero: closed form only if less
-SERIES = 5.0  # x the third power of that turn, and x how much g and h vary, bounds its error: fitted
-VARIES = 0.6  # of g, per radian: where g and h vary more, that is not known
-RESONANT = 0.3  # of g: where g + 2 dh is smaller, it has a large one
+SERIES = 15.0  # x the fourth power of that turn, and x how much g and h vary, bounds its error: fitted
+MOST_SLOPE = 1e-4  # largest error of a derivative that it may make, whatever is admitted
+RESONANT = 0.25  # of g: where g + 3 dh is smaller, it has a large one
 FLAT_FALL = 1e-4  # of the largest change of k: closer to k = 0 than this, a lane is past it
 PAST = 1.0001  # x the distance to k = 0: the next step starts beyond it
 
@@ -71,12 +72,12 @@ def plan(lane: Lane, state: State, at: View, rule: StopRule, accuracy: Accuracy)
     event = _next_event(lane, state, rule, k, k2)
     to_zero = slips & _ends(lane, state, at, error, accuracy, event, (close >= 1) & attracts)
     linear = slips & ~to_zero & at.near & (close >= WELL_LINEAR)
-    longest = jnp.minimum(_curved_length(lane, at, error), tilt)
-    backward = -jnp.minimum(longest, 1 / (jnp.abs(at.axes.g) + at.axes.f + _tiny(at.r)))
     decay = jnp.log(jnp.maximum(at.r / float(jnp.finfo(at.r.dtype).tiny) ** LEAST, 1))
-    straight = jnp.minimum(reach, where(at.axes.g > 0, GROWTH, decay) / (jnp.abs(at.axes.g) + _tiny(at.r)))
-    longest = where(linear, jnp.minimum(straight, tilt), longest)
-    length = jnp.maximum(jnp.minimum(longest, _clock(event, at.r, growth)), backward)
+    within = where(at.axes.g > 0, GROWTH, decay) / (jnp.abs(at.axes.g) + _tiny(at.r))
+    curved = jnp.minimum(_curved_length(lane, at, error), within)
+    backward = -jnp.minimum(curved, 1 / (jnp.abs(at.axes.g) + at.axes.f + _tiny(at.r)))
+    longest = jnp.minimum(where(linear, jnp.minimum(reach, within), curved), tilt)
+    length = jnp.maximum(jnp.minimum(longest, clock(event, at.r, growth)), backward)
     impulse = where(state.straight & ~state.done & jnp.isfinite(event), event, 0)
     length = where(slips & ~to_zero, length, 0)
     kind = once(where(to_zero, jnp.full_like(length, 2), where(linear, jnp.ones_like(length), 0)), lane.one)
@@ -127,7 +128,8 @@ def _curved_length(lane: Lane, at: View, error: Error) -> Scalar:
     rate = where(near, leaving, turning) + _tiny(here.g)
     own = where(near, error.turn * error.turn * error.curving, jnp.abs(here.h))
     changed = error.change * where(near, error.turn * error.curving, jnp.abs(here.dh))
-    worst = jnp.maximum(own / error.admitted_slope, changed / error.admitted) / (SMOOTH * rate) + _tiny(here.g)
+    worst = jnp.maximum(CAUTION * own / error.admitted_slope, changed / error.admitted)
+    worst = worst / (SMOOTH * rate) + _tiny(here.g)
     length = jnp.exp2(jnp.log2(worst) * (-1 / 9)) / rate
     fastest = jnp.maximum(jnp.abs(here.dh), jnp.abs(here.h)) + _tiny(here.g)
     length = where(near, length, jnp.minimum(length, LONGEST / fastest))
@@ -193,17 +195,20 @@ def _slow(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy) 
     """Whether slip hardly turns while it falls to zero, as `advance.impulse_to_zero` wants it."""
     here, inverse = at.here, divide(jnp.ones_like(at.r), jnp.abs(at.here.g))
     turn, varies = jnp.abs(here.h) * inverse, (jnp.abs(here.b - 2 * here.c) + jnp.abs(here.dh)) * inverse
-    rest = SERIES * turn**3 * (turn + varies) * (1 + 20 * varies * varies)
+    apart = jnp.minimum(jnp.abs(here.g + 3 * here.dh) * inverse, 1)
+    rest = SERIES * turn**4 * (turn + varies) * (1 + 20 * varies * varies) / (apart + _tiny(at.r)) ** 3
     admitted = _admitted_on_line(lane, state, at, accuracy)
     changed = rest * (1 + divide(jnp.abs(here.dh), jnp.abs(here.h))) * error.change
     work = (turn * inverse) ** 2 * (jnp.abs(here.a) + jnp.abs(here.b)) * at.r
     size, _ = size_of(lane, state)
-    fine = (rest <= jnp.minimum(admitted, 3 * accuracy.slope_tolerance)) & (changed <= admitted) & (varies < VARIES)
+    lost = at.r < accuracy.tolerance * accuracy.tolerance * size  # so far gone that it would turn for many steps more
+    slope = where(lost, jnp.full_like(rest, 10), 3) * accuracy.slope_tolerance
+    fine = (rest <= jnp.minimum(admitted, jnp.minimum(slope, MOST_SLOPE))) & (changed <= admitted)
     fine &= (work * at.r <= accuracy.tolerance * size) & (work <= accuracy.slope_tolerance)
-    return fine & (turn < SLOW) & (jnp.abs(here.g + 2 * here.dh) > RESONANT * jnp.abs(here.g))
+    return fine & (turn < SLOW) & (apart > RESONANT)
 
 
-def _clock(impulse: Scalar, r: Scalar, growth: Scalar) -> Scalar:
+def clock(impulse: Scalar, r: Scalar, growth: Scalar) -> Scalar:
     """Length of the clock for a normal impulse along a straight line; inf where slip ends before."""
     q = impulse / r
     grown = growth * q
