@@ -173,7 +173,8 @@ def _case(choice: Choice, *arrays: Array) -> Case:
     # No result depends on the units: they need no derivative.
     speed, inverse_mass = stop_gradient(jnp.abs(z)), stop_gradient(zz)
     sums = (xx, 0.5 * (xy + yx), yy, 0.5 * (xz + zx), 0.5 * (yz + zy), zz)
-    plane = Plane(*(a / inverse_mass for a in sums), mu)
+    bxx, bxy, byy, dx, dy, w = (a / inverse_mass for a in sums)
+    plane = Plane(bxx, bxy, byy, dx, dy, w, mu)
     # What is so small that its square would underflow counts as zero, with its derivative.
     tiny = float(jnp.finfo(v.dtype).eps) ** 2
     vanished = lambda a, small: where(small, a - stop_gradient(a), a)  # noqa: E731
@@ -258,7 +259,11 @@ def _arrays(given: dict[str, ArrayLike]) -> tuple[Array, ...]:
     batches = {name: a.shape[: a.ndim - len(tails.get(name, ()))] for name, a in arrays.items()}
     check_batch(**batches)
     batch = jnp.broadcast_shapes(*batches.values())
-    return tuple(jnp.broadcast_to(a.astype(dtype), batch + tails.get(name, ())) for name, a in arrays.items())
+    whole = {name: jnp.broadcast_to(a.astype(dtype), batch + tails.get(name, ())) for name, a in arrays.items()}
+    # A number for all is spread over devices like the arrays are.
+    zeros = [jnp.zeros_like(a[(..., *(0,) * len(tails.get(name, ())))]) for name, a in whole.items()]
+    zero = sum(zeros[1:], zeros[0])
+    return tuple(a + zero[(..., *(None,) * len(tails.get(name, ())))] for name, a in whole.items())
 
 
 def _columns(vector: Vector3) -> list[Scalar]:

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import jimpact
 from jimpact import Outcome
 
 SIDE = 1e-9  # relative distance of the neighbours
@@ -292,3 +293,19 @@ def test_slip_that_passes_zero_within_round_off_has_stopped(case, accuracy):
     impulse = cases.compiled_impulse("stronge", accuracy)(*(np.asarray(a, np.float32) for a in batch))
     error = cases.relative_error(impulse, cases.solve(batch, "stronge").impulse)
     assert error <= FLOAT32, (accuracy, impulse)
+
+
+@pytest.mark.parametrize("approach", [1e-5, 1e-9])
+@pytest.mark.parametrize("law", ["whittaker", "anitescu_potra"])
+def test_jamming_at_grazing_approach_is_right_or_unfinished(law, approach):
+    """Friction that jams amplifies round-off by the square of slip / approach."""
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(400, 3, 3))
+    W, mu = root @ np.swapaxes(root, 1, 2) + 0.1 * np.eye(3), rng.uniform(0.5, 3, 400)
+    v = rng.normal(size=(400, 3))
+    v[:, 2] = -approach
+    solve = jax.jit(lambda v: jimpact.solve(W, v, mu, 0.5, law=law))
+    one, other = solve(v), solve(v * (1 + 4e-16 * np.array([1, -1, 1])))
+    good = (one.outcome == Outcome.OK) & (other.outcome == Outcome.OK)
+    assert good.mean() > 0.9
+    assert cases.relative_error(one.impulse, other.impulse)[good].max() <= 1e-5

@@ -4,7 +4,7 @@ Tensors and JAX arrays share memory (DLPack): nothing is copied but tensors that
 cannot use the alignment. One program runs forward, and keeps for the derivative what `jax.vjp` keeps; another runs
 backward. JAX compiles both once for each set of shapes, dtype, options and differentiated arguments.
 
-Second derivatives do not exist, as in JAX, and are refused. `torch.func` and `torch.compile` do not see through.
+Second derivatives are refused: take them in JAX. `torch.func` and `torch.compile` do not see through.
 """
 
 from collections.abc import Callable, Hashable
@@ -102,7 +102,7 @@ class _Gradient(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *weights: torch.Tensor) -> None:
-        raise RuntimeError("an impact has no second derivatives; leave out create_graph=True")
+        raise RuntimeError("there are no second derivatives here; leave out create_graph=True, or take them in JAX")
 
 
 @partial(jax.jit, static_argnums=(0, 1))

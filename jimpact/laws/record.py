@@ -82,7 +82,7 @@ def answer(given: Given, ix: Scalar, iy: Scalar, p: Scalar, inside: Flag, finish
     """The answer of an algebraic law: velocities follow from the impulse; of `info`, only what is `known`."""
     x, y, v = moved(given.plane, given.x, given.y, given.v, ix, iy, p)
     unknown = jnp.full_like(p, jnp.nan)
-    none = jnp.minimum(inside.astype(jnp.int32), 0) - 1  # -1, but spread over devices like the flags
+    none = jnp.where(jnp.isnan(p), 0, -1).astype(jnp.int32)  # -1, but spread over devices like p
     energy = 0.5 * (ix * (given.x + x) + iy * (given.y + y) + p * (given.v + v))
     info = ImpactInfo(*(none if name in ("compressions", "mode") else unknown for name in ImpactInfo._fields))
     return Answer(ix, iy, p, x, y, v, inside, finished, info._replace(kinetic_energy_change=energy, **known))

@@ -24,7 +24,7 @@ from jimpact.types import Flag, Scalar
 
 __all__ = ["arrived", "looked_at", "planned", "step"]
 
-LANDED = 1e-8  # of the impulse: second-order change of k that a landing may leave to its Taylor terms
+LANDED = 3e-9  # of the impulse: second-order change of k that a landing may leave to its Taylor terms
 NEARBY = 1e-2  # of the impulse, of k and in rad: a landing no further than this
 SLIGHT = 0.6  # power of epsilon: slip below this share of its terms counts as zero, at any accuracy
 
