@@ -102,7 +102,7 @@ def test_value_is_continuous(name, law):
 
 
 @NAMED
-@LAWS
+@pytest.mark.parametrize("law", ["stronge", *(pytest.param(n, marks=pytest.mark.slow) for n in ("poisson", "newton"))])
 def test_derivative_is_finite(name, law):
     J = jacobians(law)[NAMES.index(name)]
     assert np.isfinite(J).all(), f"{law}, {name}: {J}; {POINTS[name][0].describe(0)}"
@@ -146,8 +146,8 @@ def test_derivative_on_invariant_direction_is_that_of_the_flow(name, law):
     compare(name, law, ["mu", "vx", "vy", "vz", "Wxx", "Wyy", "Wxy", "Wxz", "Wyz"])
 
 
-@LAWS
-@pytest.mark.parametrize("across", ["vy", "Wxy", "Wyz"])
+@pytest.mark.parametrize("law", ["stronge", *(pytest.param(n, marks=pytest.mark.slow) for n in ("poisson", "newton"))])
+@pytest.mark.parametrize("across", ["vy", *(pytest.param(n, marks=pytest.mark.slow) for n in ("Wxy", "Wyz"))])
 def test_derivative_across_a_plane_of_motion_at_any_slip(across, law):
     """A straight path may be taken in very long steps; a change across it must not be."""
     rng, n = np.random.default_rng(5), 400

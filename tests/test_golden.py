@@ -90,7 +90,7 @@ def test_high_accuracy_returns_in_time():
     subprocess.run([sys.executable, "-c", program], check=True, timeout=IN_TIME, env=env)
 
 
-@pytest.mark.parametrize("law", cases.LAWS)
+@pytest.mark.parametrize("law", ["stronge", *(pytest.param(n, marks=pytest.mark.slow) for n in ("poisson", "newton"))])
 def test_float32_p99(law):
     _, batch, ref = part(law)
     impact = cases.solve(batch, law, dtype=np.float32)
@@ -98,7 +98,8 @@ def test_float32_p99(law):
     below_p99(adjusted(impact.impulse, ref, 1.2e-7), FLOAT32_P99, law, batch, "impulse error in float32")
 
 
-@pytest.mark.parametrize("law", ["poisson", pytest.param("newton", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("law", ["poisson", "newton"])
 def test_float32_max(law):
     """Many of these cases are critical, and kernels round differently, here those of a plain compilation: it must not
     be left to each of them what happens."""

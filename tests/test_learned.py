@@ -96,6 +96,7 @@ def test_gradient_agrees_with_finite_differences(rebounds: Rebounds, trained: ch
     assert abs(float(ends[0] - ends[1]) / (2 * STEP) / exact - 1) < SLOPE
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_ends_as_an_uninterrupted_one(
     rebounds: Rebounds, chosen: np.ndarray, trained: checkpoint.State, tmp_path: Path
 ) -> None:

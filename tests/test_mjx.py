@@ -115,7 +115,7 @@ def test_slots() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [pytest.param(body, marks=pytest.mark.slow if body in ("cube", "ball") else ()) for body in SLOTS]
+    "body", [pytest.param(body, marks=pytest.mark.slow if body in ("cube", "ball", "arm") else ()) for body in SLOTS]
 )
 def test_measured_restitution_is_the_requested_one(body: str) -> None:
     for lane, requested in enumerate(RESTITUTION):

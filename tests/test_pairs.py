@@ -225,7 +225,7 @@ PARALLEL = {
 }
 
 
-@pytest.mark.parametrize("core", ["capsule", "box"])
+@pytest.mark.parametrize("core", ["capsule", pytest.param("box", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", PARALLEL)
 def test_parallel_edges_and_faces_collide_end_by_end_and_part(name: str, core: str) -> None:
     """Where one end leaves and the other one closes, the contact must be found there."""
