@@ -35,7 +35,7 @@ __all__ = ["opposing", "opposing_at"]
 SLOPE_STEPS = 20  # in a bracket: the edges need not be exact
 ROOT_STEPS = 14  # in a bracket, of a function that is nearly linear
 ON_CONE = 256  # x epsilon: closer to the cone than this, round-off may find neither stick nor slide
-JAMMED = 0.35  # power of epsilon: a smaller k, relative to its terms, is not known well enough
+JAMMED = {"float64": 1.6e-6, "float32": 3e-4}  # a smaller k, relative to its terms, is not known well enough
 POLISH = 3  # steps of Newton's method on the secular equation, which is nearly linear there
 
 
@@ -72,7 +72,7 @@ def opposing(plane: Plane, x: Scalar, y: Scalar, v: Scalar, a: Scalar) -> tuple[
     accurate = jnp.abs(sx * sx + sy * sy - 1) <= jnp.finfo(k.dtype).eps ** 0.5
     exists &= (k > 0) | ~accurate
     # At grazing approach friction that jams leaves so small a k that round-off of it is no longer small.
-    accurate &= k > jnp.finfo(k.dtype).eps ** JAMMED * (plane.w + mu * norm(plane.dx, plane.dy))
+    accurate &= k > JAMMED[k.dtype.name] * (plane.w + mu * norm(plane.dx, plane.dy))
     slide = a / jnp.where(k > 0, k, 1)
     impulse = (-mu * slide * sx, -mu * slide * sy, slide)
     stick = stick | on_cone

@@ -102,7 +102,7 @@ class _Gradient(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *weights: torch.Tensor) -> None:
-        raise RuntimeError("there are no second derivatives here; leave out create_graph=True, or take them in JAX")
+        raise RuntimeError("the interface to torch has no second derivatives; leave out create_graph=True")
 
 
 @partial(jax.jit, static_argnums=(0, 1))
