@@ -2,8 +2,8 @@
 
 A step goes to the next event (end of compression, a new compression, the stop), as foreseen with dv/dp = k that
 changes linearly, or as far as its error allows. Near an event this is Newton's method: a lane that went too far steps
-back. Three kinds: curved (by `advance._rest`); linear, where slip is so close to an invariant direction that nothing
-is left to integrate; and to zero slip. After zero slip k is constant, and a step ends at its event exactly.
+back. Three kinds: curved (by `advance.curve_of`); linear, where slip is so close to an invariant direction that
+nothing is left to integrate; and to zero slip. After zero slip k is constant, and a step ends at its event exactly.
 
 The error of a curved step is estimated as amplitude / rate x (rate x length)^9 / SMOOTH, where the amplitude is what
 the method integrates, per unit of the clock: h, or the second order in the angle to the invariant direction nearby.
@@ -28,8 +28,8 @@ LINE = 0.1  # share of the tolerance that a linear step may use up
 WELL_LINEAR = 2  # x that accuracy: else a curved step is as good
 LONGEST = 3.0  # rad or 1/rate of turning: beyond, the estimate of the error is not to be trusted
 GROWTH = 20.0  # largest logarithm of the growth of slip in a linear step
+CURVED_GROWTH, CURVED_DECAY = 8.0, 40.0  # and of growth and decay in a curved one
 LEAST = 0.4  # power of the smallest number: slip does not fall below this, where its square would vanish
-CURVED_GROWTH, CURVED_DECAY = 8.0, 40.0  # and in a curved one
 ROUND = 8  # x epsilon x its terms: below this a rate, or slip, is round-off
 FADING = 1e-3  # of the tolerance: slip this small has left zero just now
 SLOW = 0.1  # turn of slip while it falls to zero: closed form only if less
@@ -52,7 +52,7 @@ class Plan(NamedTuple):
 class Error(NamedTuple):
     """What a step may neglect. The amplitudes are relative to slip and per unit of the clock."""
 
-    turn: Scalar  # angle to the reference direction
+    turn: Scalar  # angle to the axis of the step
     change: Scalar  # largest change of the angle by a change of the slip before, weighted as a derivative
     admitted: Scalar  # relative to slip
     admitted_slope: Scalar  # the same, but for a derivative: slip may be nothing, and its change not
@@ -64,9 +64,10 @@ def plan(lane: Lane, state: State, at: View, rule: StopRule, accuracy: Accuracy)
     slips = ~state.done & ~state.straight
     error = _errors(lane, state, at, accuracy)
     close = _spare(lane, state, at, error, accuracy)
-    attracts = (at.here.dh < 0) | _level(lane, at, error)
+    level = _level(lane, at, error)
+    attracts = (at.here.dh < 0) | level
     reach = where(attracts, jnp.inf, 0.5 * divide(jnp.log(jnp.maximum(close, 1)), jnp.abs(at.here.dh)))
-    close = where(at.near | _level(lane, at, error), close, 0)
+    close = where(at.near | level, close, 0)
 
     k, k2, growth, tilt = _bend(lane, state, at, close >= 1)
     event = _next_event(lane, state, rule, k, k2)

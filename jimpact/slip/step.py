@@ -1,10 +1,10 @@
-"""One step of one impact: plan, move, and what happens where it arrives.
+"""One step of one impact: what happens where the last one arrived, a plan, and the way there.
 
-Derivatives. Step lengths carry none: the flow does not care how the clock is cut up. After a step the state is taken
-back to the normal impulse that the step has in value (`_pinned`), so that tangents are those at constant impulse:
-these are contracted by the flow, in the norm of B^-1, while those at constant clock may grow without bound. What
-depends on the moment of an event carries the derivative of that moment: terms of first and second order in the
-landing error, so that first and second derivatives are exact.
+Derivatives. Step lengths carry none: the flow does not care how the clock is cut up. Where it arrives (`arrived`), the
+state is taken back to the normal impulse that the step has in value, so that tangents are those at constant impulse.
+The flow contracts these, in the norm of B^-1, while those at constant clock may grow without bound. What depends on the
+moment of an event carries the derivative of that moment: terms of first and second order in the landing error, so that
+first and second derivatives are exact.
 """
 
 from typing import NamedTuple
