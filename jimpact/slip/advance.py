@@ -1,9 +1,9 @@
 """Slip over a given length of the clock: the linear flow in closed form, the rest by a Runge-Kutta method.
 
 In the axes of `flow.View` the linear part decouples into X = exp(g t) and Y = exp(-f t). Near an invariant direction
-these factors are taken out, elsewhere exp(g t) of both (Lawson 1967), so that the method of order 8 (Dormand & Prince, as in Hairer, Norsett & Wanner 1993) sees only what U
-and the remaining h and c do. On an invariant direction that is nothing: a step of any length is exact there, and so
-are its derivatives, also across the direction.
+these factors are taken out, elsewhere exp(g t) of both (Lawson 1967). So the method of order 8 (Dormand & Prince, as in
+Hairer, Norsett & Wanner 1993) sees only what U and the remaining h and c do. On an invariant direction that is nothing:
+a step of any length is exact there, and so are its derivatives, also across the direction.
 
 | letter | meaning                                                        | unit |
 |--------|----------------------------------------------------------------|------|
