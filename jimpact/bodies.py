@@ -7,12 +7,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Float
 
-from jimpact.contact import Body, apply_impulse, checked_bodies, floating, relative_velocity
+from jimpact.contact import Body, apply_impulse, checked_bodies, relative_velocity
 from jimpact.impact import solve
 from jimpact.inertia import checked_pairs, inverse_inertia, inverse_inertia_contacts
 from jimpact.sequence import Contacts, resolve_contacts
 from jimpact.state import Impact
 from jimpact.types import ArrayLike
+from jimpact.validation import floating
 
 __all__ = ["Collision", "ManyCollision", "collide", "collide_bodies"]
 

@@ -19,16 +19,15 @@ import jax.numpy as jnp
 from jax import lax
 from jax.typing import DTypeLike
 
-from jimpact.types import Array, ArrayLike, Flag, Matrix3, Scalar, Vector3
+from jimpact.types import Array, Flag, Matrix3, Scalar, Vector3
+from jimpact.validation import check_batch, floating
 
 __all__ = ["Body", "apply_impulse", "contact_frame", "immovable", "mobility", "relative_velocity"]
 __all__ += [
     "axes_of",
-    "check_batch",
     "checked_bodies",
     "checked_contact",
     "definite_inverse",
-    "floating",
     "symmetric_part",
     "transform",
 ]  # shared with other rooms
@@ -143,31 +142,6 @@ def symmetric_part(matrix: Array) -> tuple[Array, Flag]:
 def transform(matrix: Array, vector: Array) -> Array:
     """Matrix times vector by sums: full precision on every device, where a dot product may round to bfloat16."""
     return jnp.sum(matrix * vector[..., None, :], -1)
-
-
-def floating(name: str, value: ArrayLike, tail: tuple[int, ...]) -> Array:
-    """`value` as an array of floats whose last axes are `tail`, or a sentence that says what to pass."""
-    try:
-        array = jnp.asarray(value)
-        if jnp.issubdtype(array.dtype, jnp.integer) and isinstance(value, int | list | tuple) and value is not True:
-            array = jnp.asarray(float(value) if isinstance(value, int) else array, jnp.result_type(float))
-    except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"{name} is a {type(value).__name__}; pass an array of floats") from None
-    if not jnp.issubdtype(array.dtype, jnp.floating):
-        raise TypeError(f"{name} has dtype {array.dtype}; pass float32 or float64")
-    if array.shape[array.ndim - min(array.ndim, len(tail)) :] != tail:
-        wanted = ", ".join(["..."] + [str(size) for size in tail])
-        raise ValueError(f"{name} has shape {array.shape}; pass an array of shape ({wanted})")
-    return array
-
-
-def check_batch(**leading: tuple[int, ...]) -> None:
-    """Raise ValueError, naming the arguments, if these leading axes do not broadcast together."""
-    try:
-        jnp.broadcast_shapes(*leading.values())
-    except ValueError as error:
-        listed = ", ".join(f"{name} {shape}" for name, shape in leading.items() if shape)
-        raise ValueError(f"leading axes do not broadcast ({listed}); pass some that match") from error
 
 
 def checked_contact(body_a: Body, body_b: Body, point: Vector3, normal: Vector3, **vectors: Vector3) -> tuple:

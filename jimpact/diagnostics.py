@@ -6,9 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from jimpact.contact import check_batch, floating
 from jimpact.state import Impact, Outcome
 from jimpact.types import Array, ArrayLike
+from jimpact.validation import check_batch, floating
 
 __all__ = ["LETTERS", "MODES", "Margins", "event_sequence", "in_order", "permissible"]
 

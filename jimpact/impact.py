@@ -4,7 +4,7 @@ Shapes, dtypes and names are checked here, at once and with a sentence; bad valu
 lane's `Outcome` and never touch another lane, nor its derivative.
 """
 
-from functools import partial, reduce
+from functools import partial
 from numbers import Real
 from typing import NamedTuple, TypeVar
 
@@ -14,15 +14,15 @@ from jax import lax
 from jax.lax import stop_gradient
 from jaxtyping import Float
 
-from jimpact.contact import check_batch, floating
 from jimpact.laws import LAWS
 from jimpact.laws.record import Answer, Given, Law, Options, plausible
 from jimpact.numerics import divide, where
-from jimpact.rays import Plane
+from jimpact.rays import Plane, plane_of
 from jimpact.restitution import RULES
 from jimpact.slip.lane import Accuracy
 from jimpact.state import Impact, ImpactInfo, Outcome
 from jimpact.types import Array, ArrayLike, Flag, Matrix3, Scalar, Vector3
+from jimpact.validation import check_batch, floating
 
 __all__ = ["ACCURACIES", "Case", "check_followed", "prepare", "report", "solve"]
 
@@ -162,20 +162,16 @@ def _case(choice: Choice, *arrays: Array) -> Case:
     """The impact in its own units, made harmless where it is not valid or not approaching."""
     mu, e, static, e_t, mixing, W, v = arrays
     valid = lax.stop_gradient(_valid(*arrays))
-    velocity = _columns(v)
-    approaching = valid & (velocity[2] < 0)
+    approaching = valid & (v[..., 2] < 0)
     # Harmless stand-ins, so that no bad lane can make a nan, not even in a derivative.
-    xx, xy, xz, yx, yy, yz, zx, zy, zz = (
-        where(approaching, a, 1.0 if i % 4 == 0 else 0.0) for i, a in enumerate(_entries(W))
-    )
-    x, y, z = (where(approaching, a, instead) for a, instead in zip(velocity, (0, 0, -1), strict=True))
+    W = where(approaching[..., None, None], W, jnp.eye(3, dtype=W.dtype))
+    x, y, z = (where(approaching, a, instead) for a, instead in zip(_columns(v), (0, 0, -1), strict=True))
     mu, e, static, e_t, mixing = (where(approaching, a, 0.5) for a in (mu, e, static, e_t, mixing))
     # No result depends on the units: they need no derivative.
-    speed, inverse_mass = stop_gradient(jnp.abs(z)), stop_gradient(zz)
-    sums = (xx, 0.5 * (xy + yx), yy, 0.5 * (xz + zx), 0.5 * (yz + zy), zz)
-    bxx, bxy, byy, dx, dy, w = (a / inverse_mass for a in sums)
+    speed, inverse_mass = stop_gradient(jnp.abs(z)), stop_gradient(W[..., 2, 2])
+    bxx, bxy, byy, dx, dy, w = (a / inverse_mass for a in plane_of(W, mu)[:-1])
     plane = Plane(bxx, bxy, byy, dx, dy, w, mu)
-    # What is so small that its square would underflow counts as zero, with its derivative.
+    # Slip and e below eps^2 count as zero; their derivatives stay.
     tiny = float(jnp.finfo(v.dtype).eps) ** 2
     vanished = lambda a, small: where(small, a - stop_gradient(a), a)  # noqa: E731
     x, y, z = x / speed, y / speed, z / speed
@@ -260,7 +256,7 @@ def _arrays(given: dict[str, ArrayLike]) -> tuple[Array, ...]:
     check_batch(**batches)
     batch = jnp.broadcast_shapes(*batches.values())
     whole = {name: jnp.broadcast_to(a.astype(dtype), batch + tails.get(name, ())) for name, a in arrays.items()}
-    # A number for all is spread over devices like the arrays are.
+    # Add a zero that is sharded like the batch, so that broadcast scalars are sharded like the arrays.
     zeros = [jnp.zeros_like(a[(..., *(0,) * len(tails.get(name, ())))]) for name, a in whole.items()]
     zero = sum(zeros[1:], zeros[0])
     return tuple(a + zero[(..., *(None,) * len(tails.get(name, ())))] for name, a in whole.items())
@@ -270,28 +266,22 @@ def _columns(vector: Vector3) -> list[Scalar]:
     return [vector[..., i] for i in range(3)]
 
 
-def _entries(matrix: Matrix3) -> list[Scalar]:
-    return [matrix[..., i, j] for i in range(3) for j in range(3)]
-
-
 def _valid(mu: Scalar, e: Scalar, static: Scalar, e_t: Scalar, mixing: Scalar, W: Matrix3, v: Vector3) -> Flag:
     """Finite, W symmetric positive definite, coefficients in range."""
-    entries, velocity = _entries(W), _columns(v)
-    inverse = where(entries[8] > 0, divide(jnp.ones_like(mu), entries[8]), 1)
-    xx, xy, xz, yx, yy, yz, zx, zy, zz = (a * inverse for a in entries)  # so that no determinant over- or underflows
-    finite = jnp.isfinite(mu) & jnp.isfinite(static)
-    for a in (xx, xy, xz, yx, yy, yz, zx, zy, zz, *velocity):
-        finite &= jnp.isfinite(a)
-    size = lambda *a: reduce(jnp.maximum, map(jnp.abs, a))  # noqa: E731
-    largest = size(xx, xy, xz, yx, yy, yz, zx, zy, zz)
-    symmetric = size(xy - yx, xz - zx, yz - zy) <= ASYMMETRY * largest
-    b, dx, dy = 0.5 * (xy + yx), 0.5 * (xz + zx), 0.5 * (yz + zy)
+    x, y, z = _columns(v)
+    normal = W[..., 2, 2]
+    W = W / where(normal > 0, normal, 1)[..., None, None]  # so that no determinant over- or underflows
+    entries = jnp.max(jnp.abs(W), (-1, -2))
+    symmetric = jnp.max(jnp.abs(W - jnp.swapaxes(W, -1, -2)), (-1, -2)) <= ASYMMETRY * entries
+    xx, b, yy, dx, dy, zz, _ = plane_of(W, mu)
     det = xx * yy - b * b
     schur = zz * det - (yy * dx * dx - 2 * b * dx * dy + xx * dy * dy)
+    # Relative to their terms; where a term is not positive, not definite.
     least = SINGULAR * jnp.finfo(mu.dtype).eps
-    definite = (xx > 0) & (det > least * xx * yy) & (schur > least * zz * det)
-    # Beside more slip than this, the approach is round-off of round-off, and its square is lost.
-    grazing = size(*velocity[:2]) * jnp.finfo(mu.dtype).eps ** 2 > jnp.abs(velocity[2])
-    definite &= ~((velocity[2] < 0) & grazing)
+    definite = (xx > 0) & (yy > 0) & (normal > 0) & (divide(det, xx * yy) > least) & (divide(schur, zz * det) > least)
+    finite = jnp.isfinite(entries) & jnp.isfinite(x) & jnp.isfinite(y) & jnp.isfinite(z)
+    finite &= jnp.isfinite(mu) & jnp.isfinite(static)
+    # Slip above |z| / eps^2: the normal velocity is lost to round-off.
+    lost = (z < 0) & (jnp.maximum(jnp.abs(x), jnp.abs(y)) * jnp.finfo(mu.dtype).eps ** 2 > -z)
     ranges = (mu >= 0) & (e >= 0) & (e <= 1) & (static >= mu) & (jnp.abs(e_t) <= 1) & (mixing >= 0) & (mixing <= 1)
-    return finite & symmetric & definite & ranges
+    return finite & symmetric & definite & ~lost & ranges

@@ -7,13 +7,14 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jimpact.contact import check_batch, definite_inverse, floating
+from jimpact.contact import definite_inverse
 from jimpact.duel import Duel, Pair
 from jimpact.flight import Solid, chosen
 from jimpact.room import Room
 from jimpact.rotation import Motion
 from jimpact.shapes import Ellipsoid, Hull, Planes, Shape, Sphere, reach
 from jimpact.types import Array, ArrayLike, Flag, Scalar
+from jimpact.validation import check_batch, floating
 
 __all__ = ["EXTRA", "MOTION_TAILS", "Launch", "harmless", "launch_duel", "launch_room"]
 

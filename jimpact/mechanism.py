@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Float
 
-from jimpact.contact import check_batch, floating, transform
+from jimpact.contact import transform
 from jimpact.impact import solve
 from jimpact.inertia import generalized_velocity_after, inverse_inertia_generalized
 from jimpact.planar import solve_planar
 from jimpact.state import Impact
 from jimpact.types import Array, ArrayLike
+from jimpact.validation import check_batch, floating
 
 __all__ = ["MechanismCollision", "collide_mechanism"]
 

@@ -4,7 +4,7 @@ Polynomials are lists of coefficients, lowest power first, each coefficient one 
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,31 +16,19 @@ from jimpact.types import Flag, Scalar
 __all__ = [
     "anywhere",
     "bracketed_root",
-    "direction",
     "divide",
     "horner_slope",
     "largest",
     "norm",
-    "once",
     "sqrt",
     "where",
 ]
 
-T = TypeVar("T")
-
-
-def once(parts: T, one: Scalar) -> T:
-    """The same numbers, each computed once.
-
-    On a CPU, XLA computes a chain of additions and multiplications again for every use, but a quotient only once.
-    `one` is 1, but no constant there.
-    """
-    return jax.tree.map(lambda part: part / one, parts)
-
 
 def where(flag: Flag, a: Scalar | float, b: Scalar | float) -> Scalar:
-    """`jnp.where`. That is a function of its own, and a program has thousands of them, which XLA inlines one by one: so
-    here it is one operation, if all arrays have one shape.
+    """`jnp.where`, as a single `lax.select` if all arrays have one shape.
+
+    `jnp.where` is a nested function that XLA must inline, which slows compilation.
     """
     arrays = [c for c in (a, b) if hasattr(c, "shape")]
     if not arrays or any(c.shape != flag.shape for c in arrays):
@@ -68,9 +56,9 @@ def _quotient(a: Scalar, b: Scalar) -> Scalar:
 def _quotient_jvp(given: tuple[Scalar, Scalar], changes: tuple[Scalar, Scalar]) -> tuple[Scalar, Scalar]:
     (a, b), (da, db) = given, changes
     bad = jnp.abs(b) < jnp.finfo(b.dtype).tiny  # its inverse would overflow
-    value, inverse = _quotient(a, b), where(bad, 0, 1 / where(bad, 1, b))
+    value = _quotient(a, b)
     finite = where(jnp.isfinite(value), value, 0)  # where it overflows, it has no derivative by b
-    return value, (da - finite * db) * inverse
+    return value, where(bad, 0, (da - finite * db) / where(bad, 1, b))
 
 
 @jax.custom_jvp
@@ -84,19 +72,12 @@ def sqrt(a: Scalar) -> Scalar:
 def _sqrt_jvp(given: tuple[Scalar], changes: tuple[Scalar]) -> tuple[Scalar, Scalar]:
     root = sqrt(given[0])
     good = root > 0
-    return root, changes[0] * where(good, 0.5 / where(good, root, 1), 0)
+    return root, where(good, 0.5 * changes[0] / where(good, root, 1), 0)
 
 
 def norm(x: Scalar, y: Scalar) -> Scalar:
     """Length of (x, y); at the origin the value and the derivative are zero."""
     return sqrt(x * x + y * y)
-
-
-def direction(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """The unit vector along (x, y), and the length; at the origin all are zero, with zero derivative."""
-    r = norm(x, y)
-    inverse = divide(jnp.ones_like(r), r)  # one quotient: they cost as much as ten products
-    return x * inverse, y * inverse, r
 
 
 def largest(*a: Scalar) -> Scalar:
@@ -134,7 +115,7 @@ def bracketed_root(
         short = sign * value < 0
         below, above = where(short, t, below), where(short, above, t)
         newton = t - value / where(slope == 0, 1, slope)
-        return where((newton > below) & (newton < above), newton, 0.5 * (below + above)), below, above
+        return where((newton >= below) & (newton <= above), newton, 0.5 * (below + above)), below, above
 
     at = 0.5 * (low + high), low, high
     if loop:

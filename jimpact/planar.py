@@ -18,12 +18,12 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Float
 
-from jimpact.contact import floating
 from jimpact.impact import check_followed, prepare, report
 from jimpact.laws.hodograph_law import answer_of, given_lane
 from jimpact.slip.integrate import follow
 from jimpact.state import Impact
 from jimpact.types import Array, ArrayLike, Scalar, Whole
+from jimpact.validation import floating
 
 PIECES = 8  # slip in compression and restitution, to zero, and likewise from there; with further compressions
 

@@ -1,7 +1,7 @@
 """Directions of slip that do not turn: invariant directions, the stick test, the diverging ray.
 
 Slip s (a unit vector of the contact plane) grows at the rate g and turns at the rate h per unit of
-normal impulse x slip speed:
+normal impulse / slip speed:
 
     g = s.(d - mu B s)        h = t.(d - mu B s)        t = s turned by +90 degrees
 
@@ -18,23 +18,22 @@ g > 0. There are 2 to 4, and exactly one centrifugal one iff |B^-1 d| > mu (Jia 
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
+from jax import lax
 from jax.lax import stop_gradient
 
-from jimpact.contact import check_batch, floating
 from jimpact.numerics import bracketed_root, divide, largest, norm, sqrt, where
 from jimpact.types import Array, ArrayLike, Flag, Float, Matrix3, Scalar
+from jimpact.validation import check_batch, floating
 
 __all__ = [
-    "LARGEST_TURN",
     "Matrix2",
     "Plane",
     "destination",
     "diverging_ray",
     "invariant_directions",
     "largest_rate",
-    "leaving_ray",
-    "line_errors",
     "moved",
     "normal_rate",
     "plane_of",
@@ -46,13 +45,10 @@ __all__ = [
     "solve_b",
     "sticks",
     "stopping_impulse",
-    "turn_ahead",
 ]
 
 ROUND = 8  # x epsilon x size: a rate below this is round-off
-SECULAR_STEPS = 6  # Newton on 1/|q| - 1 is monotone and nearly linear: 6 reach round-off in 1e6 random cases
-DERIVATIVES = 2  # differentiated Newton steps: each gives one more order of derivative
-LARGEST_TURN = 0.1  # rad: a line further ahead is not foreseen to first order
+SECULAR_STEPS = 7  # Newton on 1/|q| - 1 is monotone and nearly linear: 6 reach round-off in 1e6 random cases
 ROOT_STEPS = 40  # in a bracket; a simple root takes 6, two that are about to meet take the halvings of a float64
 
 
@@ -104,44 +100,6 @@ def slopes(plane: Plane, sx: Scalar, sy: Scalar) -> tuple[Scalar, Scalar, Scalar
     return dg, dh, tBt, tBs
 
 
-def turn_ahead(plane: Plane, sx: Scalar, sy: Scalar) -> Scalar:
-    """Angle from s to the nearby invariant direction, to first order; 1 where there is none to be seen.
-
-    A turning rate that is round-off counts as none: where every direction is invariant, the angle is 0.
-    """
-    h, dh = rates(plane, sx, sy)[1], slopes(plane, sx, sy)[1]
-    none = ROUND * jnp.finfo(h.dtype).eps * largest_rate(plane)
-    straight, flat = jnp.abs(h) <= none, jnp.abs(dh) <= none
-    return where(flat, where(straight, 0, 1), divide(-h, dh))
-
-
-def line_errors(
-    plane: Plane, sx: Scalar, sy: Scalar, r: Scalar, impulse: Scalar, change: Scalar
-) -> tuple[Scalar, Scalar, Scalar]:
-    """Errors of replacing slip r along s by the straight line along the invariant direction ahead (see `closure`).
-
-    In units of `impulse`, or of the energy that goes with it; inf where no such line attracts. `bend` is always
-    there. The line takes the push across it at once: `push` counts if an event comes before the push is over,
-    `late` (in the work) if none comes before slip is zero. Each is also that of a `change` of the slip across s.
-    """
-    g, h = rates(plane, sx, sy)
-    dg, dh, tBt, _ = slopes(plane, sx, sy)
-    size = largest_rate(plane)
-    ahead = (dh < 0) & (jnp.abs(h) <= LARGEST_TURN * -dh)
-    inverse = divide(jnp.ones_like(dh), -dh)
-    turn = jnp.abs(h) * inverse
-    g = jnp.maximum(g, g + dg * h * inverse)  # here, and along the line
-    falls = g < 0
-    length = where(falls, divide(r, -g), impulse)
-    across = jnp.maximum(turn * r, change)
-    bend = divide(turn * across, r, jnp.inf) * (1 + size * inverse) * jnp.maximum(plane.mu, 1)
-    bend = where(ahead, bend * jnp.minimum(length / impulse, 1), jnp.inf)
-    push = divide(across, tBt * impulse, jnp.inf)
-    coupling = jnp.abs(plane.dy * sx - plane.dx * sy)
-    late = push * coupling * where(falls, r / (plane.mu * tBt - jnp.minimum(g, 0)), jnp.inf)
-    return bend, push, late
-
-
 def solve_b(plane: Plane, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
     """B^-1 (x, y)."""
     det = plane.bxx * plane.byy - plane.bxy * plane.bxy
@@ -183,30 +141,33 @@ def diverging_ray(plane: Plane, exists: Flag) -> tuple[Scalar, Scalar]:
     return secular_direction(dx, dy, (mu * plane.bxx, mu * plane.bxy, mu * plane.bxy, mu * plane.byy))
 
 
-def leaving_ray(plane: Plane, static_friction: Scalar) -> tuple[Scalar, Scalar]:
-    """The diverging ray; (0, 0) where slip sticks at zero."""
-    stick = sticks(plane, static_friction)
-    qx, qy = diverging_ray(plane, ~stick)
-    return where(stick, 0, qx), where(stick, 0, qy)
-
-
 def secular_direction(fx: Scalar, fy: Scalar, M: Matrix2) -> tuple[Scalar, Scalar]:
-    """The unit vector s = (l + M)^-1 f with l > 0, for M symmetric and positive definite, or zero; |M^-1 f| > 1.
-
-    The root is found by Newton's method from below; the last, differentiated steps give l the first and second
-    derivatives of the equation.
-    """
+    """The unit vector s = (l + M)^-1 f with l > 0, for M symmetric and positive definite, or zero; |M^-1 f| > 1."""
     size = largest(fx, fy, M[0], M[3])
-    inverse = divide(jnp.ones_like(size), size)
-    fx, fy, M = fx * inverse, fy * inverse, tuple(entry * inverse for entry in M)
-    length = norm(fx, fy)
-    rate = where(M[0] == 0, length, jnp.maximum(length - M[0] - M[3], 0))  # M = 0: no start where it is singular
-    for _ in range(SECULAR_STEPS):
-        rate = stop_gradient(secular_step(fx, fy, M, rate)[2])
-    for _ in range(DERIVATIVES):
-        rate = secular_step(fx, fy, M, rate)[2]
-    sx, sy, _ = secular_step(fx, fy, M, rate)
-    return sx, sy
+    return _secular(*(entry / size for entry in (fx, fy, *M)))[:2]
+
+
+@jax.custom_jvp
+def _secular(fx: Scalar, fy: Scalar, a: Scalar, b: Scalar, c: Scalar, d: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """s and l, for M = ((a, b), (c, d)); the root is found by Newton's method from below."""
+    M, length = (a, b, c, d), norm(fx, fy)
+    rate = where(a == 0, length, jnp.maximum(length - a - d, 0))  # M = 0: no start where it is singular
+    rate = lax.fori_loop(0, SECULAR_STEPS, lambda _, rate: secular_step(fx, fy, M, rate)[2], rate)
+    return *secular_step(fx, fy, M, rate)[:2], rate
+
+
+@_secular.defjvp
+def _secular_jvp(given: tuple[Scalar, ...], changes: tuple[Scalar, ...]) -> tuple[tuple, tuple]:
+    """Of (l + M) s = f and |s| = 1, at the solution: so it can be differentiated again."""
+    fx, fy, da, db, dc, dd = changes
+    sx, sy, rate = _secular(*given)
+    a, b, c, d = rate + given[2], given[3], given[4], rate + given[5]
+    det = a * d - b * c
+    rx, ry = fx - da * sx - db * sy, fy - dc * sx - dd * sy
+    ux, uy = divide(d * rx - b * ry, det), divide(a * ry - c * rx, det)
+    wx, wy = divide(d * sx - b * sy, det), divide(a * sy - c * sx, det)
+    change = divide(sx * ux + sy * uy, sx * wx + sy * wy)
+    return (sx, sy, rate), (ux - change * wx, uy - change * wy, change)
 
 
 def secular_step(fx: Scalar, fy: Scalar, M: Matrix2, rate: Scalar) -> tuple[Scalar, Scalar, Scalar]:

@@ -15,7 +15,6 @@ With e = 0 every rule ends at the first end of compression.
 |--------|------------------------------------------------------|---------|
 | e      | coefficient of restitution                           | 1       |
 | v, v0  | normal relative velocity now, and before the impact  | m/s     |
-| k, k2  | dv/dp and d2v/dp2                                    | 1/kg, . |
 | x      | normal impulse still to come                         | N s     |
 """
 
@@ -25,29 +24,29 @@ from typing import NamedTuple
 import jax.numpy as jnp
 
 from jimpact.numerics import divide, sqrt, where
-from jimpact.types import Flag, Scalar
+from jimpact.types import Flag, Scalar, Whole
 
 __all__ = [
     "RULES",
     "Ledger",
+    "Slopes",
     "StopRule",
     "book",
     "change_phase",
-    "end_of_compression",
     "open_ledger",
-    "start_of_compression",
     "to_rest",
     "work_over",
 ]
 
 ROUND = 500  # x epsilon x its terms: work that was released since rest, below this, is round-off
-AT_REST = 1e-6  # of the energy: if the lane or the stop is closer to rest than this, distance is measured from rest
+STEADY = 0.1  # of k: if k changes by more on the way to rest, that way is not known
+AT_REST = 1e-6  # of the energy: closer to rest than this, the distance to the stop is measured from v = 0
 
 
 class Ledger(NamedTuple):
     """What has been received so far, in all and by phase."""
 
-    compressing: Flag
+    phase: Whole  # 0 first compression, 1 restitution, 2 second compression, ...
     impulse: Scalar
     compression_impulse: Scalar
     compression_work: Scalar  # <= 0
@@ -55,24 +54,39 @@ class Ledger(NamedTuple):
     first_end: Scalar  # normal impulse at the end of the first compression
     last_start: Scalar  # and at the start and the end of the last one
     last_end: Scalar
-    compressions: Scalar
+
+    @property
+    def compressing(self) -> Flag:
+        return (self.phase & 1) == 0
+
+    @property
+    def compressions(self) -> Whole:
+        return (self.phase >> 1) + 1
+
+
+class Slopes(NamedTuple):
+    """How the normal velocity changes per normal impulse."""
+
+    k: Scalar  # dv/dp
+    k2: Scalar  # d2v/dp2
+    fade: Scalar  # k2 decays at this rate, for far predictions only; 0 in the exact landing
 
 
 class StopRule(NamedTuple):
     """One hypothesis of restitution: a quantity that must reach a target.
 
     missing(ledger, v, v0, e): target less quantity.
-    distance(missing, v, k, k2, ledger, e): normal impulse to the end, exact to second order in k2; inf if never
-    reached at constant k.
+    distance(missing, v, slopes, ledger, e): normal impulse to the end, exact to second order in k2 nearby; inf if
+    never reached at constant k.
     """
 
     missing: Callable[[Ledger, Scalar, Scalar, Scalar], Scalar]
-    distance: Callable[[Scalar, Scalar, Scalar, Scalar, Ledger, Scalar], Scalar]
+    distance: Callable[[Scalar, Scalar, Slopes, Ledger, Scalar], Scalar]
 
 
 def open_ledger(like: Scalar) -> Ledger:
     zero = jnp.zeros_like(like)
-    return Ledger(jnp.ones_like(like, bool), zero, zero, zero, zero, zero, zero, zero, jnp.ones_like(like))
+    return Ledger(jnp.zeros_like(like, jnp.int32), zero, zero, zero, zero, zero, zero, zero)
 
 
 def book(ledger: Ledger, impulse: Scalar, work: Scalar) -> Ledger:
@@ -83,26 +97,6 @@ def book(ledger: Ledger, impulse: Scalar, work: Scalar) -> Ledger:
         compression_impulse=ledger.compression_impulse + where(c, impulse, 0),
         compression_work=ledger.compression_work + where(c, work, 0),
         restitution_work=ledger.restitution_work + where(c, 0, work),
-    )
-
-
-def end_of_compression(ledger: Ledger, now: Flag, at: Scalar | None = None) -> Ledger:
-    """Close the compression of the lanes `now`, at the normal impulse `at` (here, if None)."""
-    at = ledger.impulse if at is None else at
-    first = now & (ledger.compressions == 1)
-    return ledger._replace(
-        compressing=ledger.compressing & ~now,
-        first_end=where(first, at, ledger.first_end),
-        last_end=where(now, at, ledger.last_end),
-    )
-
-
-def start_of_compression(ledger: Ledger, now: Flag, at: Scalar) -> Ledger:
-    """Open a further compression in the lanes `now`."""
-    return ledger._replace(
-        compressing=ledger.compressing | now,
-        last_start=where(now, at, ledger.last_start),
-        compressions=ledger.compressions + where(now, jnp.ones_like(at), 0),
     )
 
 
@@ -125,17 +119,20 @@ def change_phase(ledger: Ledger, now: Flag, v: Scalar, k: Scalar, k2: Scalar) ->
     """
     x = where(now, to_rest(v, k, k2), 0)
     work, c = where(now, work_over(v, k, k2, x), 0), ledger.compressing
-    sign = where(c, jnp.ones_like(x), -1)
-    moved = ledger._replace(
+    sign, at = where(c, jnp.ones_like(x), -1), ledger.impulse + x
+    return ledger._replace(
+        phase=ledger.phase + now.astype(jnp.int32),
         compression_impulse=ledger.compression_impulse + sign * x,
         compression_work=ledger.compression_work + sign * work,
         restitution_work=ledger.restitution_work - sign * work,
+        first_end=where(now & (ledger.phase == 0), at, ledger.first_end),
+        last_start=where(now & ~c, at, ledger.last_start),
+        last_end=where(now & c, at, ledger.last_end),
     )
-    at = ledger.impulse + x
-    return start_of_compression(end_of_compression(moved, now & c, at), now & ~c, at)
 
 
-def _stronge_distance(missing: Scalar, v: Scalar, k: Scalar, k2: Scalar, ledger: Ledger, e: Scalar) -> Scalar:
+def _stronge_distance(missing: Scalar, v: Scalar, slopes: Slopes, ledger: Ledger, e: Scalar) -> Scalar:
+    k, k2, fade = slopes
     rises, eps = k > 0, jnp.finfo(v.dtype).eps
     slope, compressed = where(rises, k, 1), -ledger.compression_work
     # From rest, with nothing released yet: e linear, so that d/de is finite at e = 0.
@@ -143,9 +140,11 @@ def _stronge_distance(missing: Scalar, v: Scalar, k: Scalar, k2: Scalar, ledger:
     since_rest = ledger.restitution_work + work_over(v, slope, k2, back)
     close = (v * v <= AT_REST * slope * compressed) | (e * e * slope * compressed <= AT_REST * v * v)
     nothing = jnp.abs(since_rest) <= eps * (ROUND * compressed + 4 * v * v / slope)
-    at_rest = rises & close & (nothing | (ledger.compressions == 1))
-    y = e * sqrt(where(at_rest, 2 * compressed / slope, 1))
-    from_rest = y * (1 - k2 * y / (6 * slope)) + back
+    steady = jnp.abs(k2 * v) <= STEADY * slope * slope
+    at_rest = rises & steady & close & (nothing | (ledger.phase <= 1))
+    first = where(at_rest, slope + k2 * back, 1)  # k at rest
+    y = e * sqrt(where(at_rest, 2 * compressed / first, 1))
+    from_rest = y + back - _bend(k2 * y * y / (6 * first), y, fade)
     square = v * v + 2 * k * missing
     root = sqrt(where(at_rest, 1, square))
     both = v + root
@@ -154,15 +153,23 @@ def _stronge_distance(missing: Scalar, v: Scalar, k: Scalar, k2: Scalar, ledger:
     reached = ~((square < 0) & ~rises) & jnp.isfinite(x) & ~at_rest
     x = where(reached, x, 0)
     end = v + k * x
-    curved = where(end > 0, divide(k2 * x * x * x, 6 * end), 0)
+    curved = _bend(where(end > 0, divide(k2 * x * x * x, 6 * end), 0), x, fade)
     return where(at_rest, from_rest, where(reached, x - curved, jnp.inf))
 
 
-def _newton_distance(missing: Scalar, v: Scalar, k: Scalar, k2: Scalar, ledger: Ledger, e: Scalar) -> Scalar:
+def _newton_distance(missing: Scalar, v: Scalar, slopes: Slopes, ledger: Ledger, e: Scalar) -> Scalar:
+    k, k2, fade = slopes
     x = where(k > 0, divide(missing, k), where(missing <= 0, jnp.zeros_like(k), jnp.inf))
     reached = jnp.isfinite(x)
     near = where(reached, x, 0)
-    return where(reached, near - 0.5 * divide(k2 * near * near, k), jnp.inf)
+    return where(reached, near - _bend(0.5 * divide(k2 * near * near, k), near, fade), jnp.inf)
+
+
+def _bend(correction: Scalar, x: Scalar, fade: Scalar) -> Scalar:
+    """The correction of a distance x for a change of k; x becomes half or twice as long at most."""
+    x = jnp.abs(x)
+    bent = correction / (1 + fade * x)
+    return where(jnp.abs(bent) <= 0.5 * x, bent, jnp.clip(bent, -x, 0.5 * x))
 
 
 RULES = {
@@ -172,7 +179,7 @@ RULES = {
     ),
     "poisson": StopRule(
         missing=lambda ledger, v, v0, e: (1 + e) * ledger.compression_impulse - ledger.impulse,
-        distance=lambda missing, v, k, k2, ledger, e: missing,
+        distance=lambda missing, v, slopes, ledger, e: missing,
     ),
     "newton": StopRule(missing=lambda ledger, v, v0, e: -e * v0 - v, distance=_newton_distance),
 }

@@ -24,13 +24,14 @@ import numpy as np
 from jax import lax
 from jaxtyping import Float, Int
 
-from jimpact.contact import check_batch, floating, transform
+from jimpact.contact import transform
 from jimpact.impact import solve
 from jimpact.laws import LAWS
 from jimpact.numerics import anywhere
 from jimpact.rays import plane_of, stopping_impulse
 from jimpact.state import Outcome
 from jimpact.types import Array, ArrayLike, Flag, Scalar, Whole
+from jimpact.validation import check_batch, floating
 
 __all__ = ["Contacts", "resolve_contacts"]
 

@@ -17,9 +17,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from jimpact.contact import floating, transform
+from jimpact.contact import transform
 from jimpact.rotation import Motion
 from jimpact.types import Array, ArrayLike, Matrix3, Scalar, Vector3
+from jimpact.validation import floating
 
 __all__ = [
     "JERK",

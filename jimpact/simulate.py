@@ -23,7 +23,7 @@ from jax import lax
 from jaxtyping import Float, Int
 
 from jimpact.bodies import collide
-from jimpact.contact import Body, check_batch, floating, transform
+from jimpact.contact import Body, transform
 from jimpact.duel import Duel
 from jimpact.flight import Meeting, Solid, Touch, chosen
 from jimpact.launch import EXTRA, MOTION_TAILS, Launch, harmless, launch_duel, launch_room
@@ -32,6 +32,7 @@ from jimpact.rotation import Motion, rotation_matrix
 from jimpact.shapes import Planes
 from jimpact.state import Outcome
 from jimpact.types import Array, ArrayLike, Flag, Scalar, Vector3, Whole
+from jimpact.validation import check_batch, floating
 
 __all__ = ["MOST", "REASONS", "Bounces", "Ending", "Run", "energy", "motion_at", "simulate", "simulate_pair"]
 

@@ -16,17 +16,19 @@ from jimpact.laws.hodograph_law import Events, events_of, given_lane
 from jimpact.numerics import divide, norm, where
 from jimpact.rays import moved
 from jimpact.slip.advance import Move, curve_of, slide
-from jimpact.slip.integrate import Taken, follow, recorded
-from jimpact.slip.lane import Lane
-from jimpact.slip.plan import clock
-from jimpact.slip.step import looked_at
-from jimpact.types import Array, ArrayLike, Scalar
+from jimpact.slip.flow import View
+from jimpact.slip.integrate import Record, follow, recorded
+from jimpact.slip.lane import Lane, Stage
+from jimpact.slip.line import FAR
+from jimpact.slip.step import look
+from jimpact.slip.step_size import clock
+from jimpact.slip.tail import zero_slip
+from jimpact.types import Array, ArrayLike, Flag, Scalar
 
 __all__ = ["Events", "Path", "trace"]
 
 ROOMY = 20  # samples: with fewer, the events are not among them
 NEWTON_STEPS = 12  # to the clock of a given normal impulse, kept in the step
-LONG = 600.0  # length of a step that goes to zero slip, in units of its slowest rate: slip is nothing then
 
 
 class Path(NamedTuple):
@@ -64,8 +66,8 @@ def trace(
     end = follow(lane, options.rule, options.accuracy)
     events = events_of(lane, end)
     p = _spaced(events, int(samples))
-    taken = recorded(lane, options.rule, options.accuracy)
-    ix, iy, work = jax.vmap(lambda q: _at(lane, taken, q), in_axes=-1, out_axes=-1)(p)
+    records = recorded(lane, options.rule, options.accuracy)
+    ix, iy, work = jax.vmap(lambda q: _at(lane, records, q), in_axes=-1, out_axes=-1)(p)
 
     wide = jax.tree.map(lambda a: a[..., None], lane)
     x, y, v = moved(wide.plane, wide.x0, wide.y0, wide.v0, ix, iy, p)
@@ -99,37 +101,48 @@ def _spaced(events: Events, samples: int) -> Float[Array, "... samples"]:
     return jnp.sort(jnp.concatenate([end * even, inner], -1), axis=-1)
 
 
-def _at(lane: Lane, taken: Taken, p: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+def _at(lane: Lane, records: Record, p: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     """Tangential impulse and normal work (scaled) at the normal impulse p of each lane."""
-    count = len(taken.plan.length)
-    index = count - 1 - jnp.argmax((taken.before.ledger.impulse <= p)[::-1], 0)  # the last: some steps go back
-    pick = lambda a, i: jnp.take_along_axis(a, i[None], 0)[0]  # noqa: E731
-    before, plan = jax.tree.map(lambda a: pick(a, index), taken)
-    after = jax.tree.map(lambda a: pick(a, jnp.minimum(index + 1, count - 1)), taken.before)
-    plane, at, missing = lane.plane, looked_at(lane, before), p - before.ledger.impulse
-    linear = plan.linear | plan.to_zero
-    end = where(plan.to_zero, LONG / (jnp.abs(at.axes.g) + at.axes.f + 1e-30), plan.length)
+    count = len(records.size.reach)
+    index = count - 1 - jnp.argmax((records.before.ledger.impulse <= p)[::-1], 0)  # the last: some steps go back
+    before, size = jax.tree.map(lambda a: jnp.take_along_axis(a, index[None], 0)[0], records)
+    at = look(lane, before)
+    rest = zero_slip(lane, before, at)
+    falls = before.stage == Stage.ZERO
+    gone = falls & (p >= rest.ledger.impulse)  # beyond zero slip: friction is constant
+    begin = jax.tree.map(lambda a, b: where(gone, a, b), rest, before)
+    missing = p - begin.ledger.impulse
+    length = where(size.reach > 0, size.reach / at.unit, jnp.inf)
+    ix, iy, work, k = _inside(lane, at, falls | size.linear, length, missing)
+    # On the way to zero where slip hardly turns, the impulse is a straight line.
+    slow, share = falls & ~at.near, divide(missing, rest.ledger.impulse - before.ledger.impulse)
+    ix, iy = where(slow, share * (rest.ix - before.ix), ix), where(slow, share * (rest.iy - before.iy), iy)
+    k = where(gone, lane.plane.w - lane.plane.dx * lane.tx - lane.plane.dy * lane.ty, k)
+    work = (begin.v + 0.5 * k * missing) * missing + where(gone | slow, 0, work)
+    so_far = begin.ledger.compression_work + begin.ledger.restitution_work
+    return (
+        begin.ix + where(gone, -lane.tx * missing, ix),
+        begin.iy + where(gone, -lane.ty * missing, iy),
+        so_far + work,
+    )
+
+
+def _inside(lane: Lane, at: View, linear: Flag, length: Scalar, p: Scalar) -> tuple[Scalar, Scalar, Scalar, Scalar]:
+    """Tangential impulse, work beyond (v + k p / 2) p, and k, where a part of a step has the normal impulse p."""
+    longest = FAR / (jnp.abs(at.axes.g) + 1e-30)
 
     def part(t: Scalar) -> Move:
-        return slide(plane, at, t, curve_of(plane, at, where(linear, 0, t), lane.one))
+        return slide(lane.plane, at, t, curve_of(lane.plane, at, where(linear, 0, t)))
 
     def closer(_: int, now: tuple[Scalar, Scalar, Scalar]) -> tuple[Scalar, Scalar, Scalar]:
         t, low, high = now
         move = part(t)
-        over = move.p - missing
+        over = move.p - p
         low, high = where(over < 0, t, low), where(over < 0, high, t)
-        newton = t - divide(over, norm(move.x, move.y))
+        newton = t - divide(over * at.rate, norm(move.x, move.y))
         return where((newton >= low) & (newton <= high), newton, 0.5 * (low + high)), low, high
 
-    begin = (jnp.minimum(end, clock(missing, at.r, at.axes.g)), jnp.zeros_like(p), end)
+    guess, end = clock(p / at.unit, at.axes.g), jnp.minimum(length, longest)
+    begin = (jnp.minimum(end, guess), jnp.zeros_like(p), end)
     move = part(lax.fori_loop(0, NEWTON_STEPS, closer, begin)[0])
-    # After zero slip, and on the way to it where slip hardly turns, the impulse is a straight line.
-    slow = plan.to_zero & ~at.near
-    share = divide(missing, after.ledger.impulse - before.ledger.impulse)
-    gone = before.straight
-    ix = where(gone, -lane.tx * missing, where(slow, share * (after.ix - before.ix), move.ix))
-    iy = where(gone, -lane.ty * missing, where(slow, share * (after.iy - before.iy), move.iy))
-    k = where(gone, plane.w - plane.dx * lane.tx - plane.dy * lane.ty, plane.w - plane.mu * at.axes.a)
-    work = before.v * missing + 0.5 * k * missing * missing + where(gone | slow, 0, move.work)
-    done = before.ledger.compression_work + before.ledger.restitution_work
-    return before.ix + ix, before.iy + iy, done + work
+    return move.ix, move.iy, move.work, lane.plane.w - lane.plane.mu * at.rate * at.axes.a

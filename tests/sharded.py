@@ -41,9 +41,6 @@ def mesh_of(*shape: int, kind: AxisType = AxisType.Auto) -> Mesh:
     return jax.make_mesh(shape, names, axis_types=(kind,) * len(shape))
 
 
-SENSITIVE = ".line_start"  # slip hardly turns there, so that round-off moves the moment
-
-
 def spread(mesh: Mesh, arrays: Any) -> Any:
     """The leading axes of the arrays over the axes of the mesh."""
     return jax.device_put(arrays, NamedSharding(mesh, PartitionSpec(*mesh.axis_names)))
@@ -60,8 +57,7 @@ def compared(results: Any, mesh: Mesh, expected: Any) -> Finding:
     wanted = NamedSharding(mesh, PartitionSpec(*mesh.axis_names))
     named = jax.tree_util.tree_leaves_with_path(results)
     misplaced = [jax.tree_util.keystr(k) for k, a in named if not a.sharding.is_equivalent_to(wanted, a.ndim)]
-    weight = lambda path: 0.1 if jax.tree_util.keystr(path).endswith(SENSITIVE) else 1.0  # noqa: E731
-    errors = jax.tree_util.tree_map_with_path(lambda path, *a: error(*a) * weight(path), results, expected)
+    errors = jax.tree.map(error, results, expected)
     return {"collectives": [], "misplaced": misplaced, "error": max(jax.tree.leaves(errors))}
 
 

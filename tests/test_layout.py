@@ -16,7 +16,7 @@ PACKAGE = "jimpact"
 LONGEST = 400
 
 RANKS = (
-    "types numerics state",
+    "types numerics validation state",
     "contact inertia",
     "rays restitution cone",
     "slip",

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jimpact.numerics import anywhere, divide, once, sqrt
+from jimpact.numerics import anywhere, bracketed_root, divide, sqrt
 
 DTYPES = pytest.mark.parametrize("dtype", ["float32", "float64"])
 MODES = pytest.mark.parametrize("jacobian", [jax.jacfwd, jax.jacrev])
@@ -53,12 +53,16 @@ def test_root_has_its_derivative_and_none_where_there_is_no_root(dtype, jacobian
     assert both(sqrt, jacobian, jnp.asarray(a, dtype)) == expected
 
 
+@DTYPES
+@pytest.mark.parametrize("steps", range(7, 16))
+def test_root_in_a_bracket_stays_found(dtype, steps):
+    """When Newton's method has arrived, the bracket may still be wide on one side."""
+    low, high = jnp.asarray(0.0, dtype), jnp.asarray(1.0, dtype)
+    root, there = bracketed_root(lambda t: (t - 0.2, jnp.ones_like(t)), low, high, steps)
+    assert there
+    np.testing.assert_allclose(root, 0.2, rtol=16 * jnp.finfo(dtype).eps)
+
+
 @pytest.mark.parametrize("flags,answer", [([False, False], False), ([False, True], True)])
 def test_anywhere_looks_across_vmap(flags, answer):
     assert jax.vmap(anywhere, out_axes=None)(jnp.array(flags)) == answer
-
-
-@DTYPES
-def test_what_is_computed_once_is_the_same(dtype):
-    a = jnp.asarray(np.random.default_rng(0).normal(size=1000), dtype)
-    np.testing.assert_array_equal(once((a, -a), jnp.ones_like(a)), (a, -a))

@@ -1,4 +1,4 @@
-"""The plain core (`jimpact.slip`): its steps against an independent integration, whole impacts against references."""
+"""`jimpact.slip`: its steps against an independent integration, whole impacts against references."""
 
 import functools
 
@@ -12,11 +12,12 @@ from scipy.integrate import solve_ivp
 import jimpact
 from jimpact.impact import prepare
 from jimpact.laws.hodograph_law import given_lane
-from jimpact.rays import Plane, invariant_directions
+from jimpact.rays import Plane, diverging_ray, invariant_directions
 from jimpact.restitution import change_phase, open_ledger
 from jimpact.slip import integrate
-from jimpact.slip.advance import curve_of, impulse_to_zero, no_curve, slide
+from jimpact.slip.advance import curve_of, impulse_to_zero, slide
 from jimpact.slip.flow import axes_along, view
+from jimpact.slip.step import shift
 
 STEP = 1e-9  # relative: a step of order 8 and of a tenth of the unit of the clock, and the oracle at 1e-12
 EXACT = 1e-13  # a linear step is a formula
@@ -52,8 +53,9 @@ def test_step_follows_the_flow(angle: float, length: float) -> None:
     plane, rate = a_plane()
     x, y, v = 0.8 * np.cos(angle), 0.8 * np.sin(angle), -1.0
     at = view(plane, rate, jnp.float64(x), jnp.float64(y))
-    move = slide(plane, at, jnp.float64(length), curve_of(plane, at, jnp.float64(length), jnp.float64(1)))
-    k = plane.w - plane.mu * at.axes.a
+    length_in_units = jnp.float64(length) * rate
+    move = slide(plane, at, length_in_units, curve_of(plane, at, length_in_units))
+    k = plane.w - plane.mu * rate * at.axes.a
     found = [move.x, move.y, v + k * move.p + move.v, move.p, move.ix, move.iy]
     found.append(v * move.p + 0.5 * k * move.p**2 + move.work)
     np.testing.assert_allclose(found, flow(plane, x, y, v, length), atol=STEP)
@@ -72,7 +74,7 @@ def test_linear_step_is_exact_on_an_invariant_direction(length: float) -> None:
     plane, rate, x, y = on_a_ray(converging=True)
     at = view(plane, rate, x, y)
     g = axes_along(plane, x, y).g
-    move = slide(plane, at, jnp.float64(length), no_curve(x))
+    move = slide(plane, at, jnp.float64(length) * rate, curve_of(plane, at, jnp.float64(0)))
     np.testing.assert_allclose(move.p, np.expm1(g * length) / g, rtol=EXACT)
 
 
@@ -81,7 +83,8 @@ def test_way_to_zero_is_the_limit_of_long_steps() -> None:
     plane, rate, x, y = on_a_ray(converging=True)
 
     def far(x: jax.Array, y: jax.Array) -> jax.Array:
-        move = slide(plane, view(plane, rate, x, y), jnp.float64(300.0), no_curve(x))
+        at = view(plane, rate, x, y)
+        move = slide(plane, at, jnp.float64(300.0), curve_of(plane, at, jnp.float64(0)))
         return jnp.stack([move.p, move.work])
 
     def there(x: jax.Array, y: jax.Array) -> jax.Array:
@@ -99,6 +102,45 @@ def test_way_to_zero_of_slip_that_hardly_turns(turn: float) -> None:
     assert not at.near
     expected = flow(plane, 1.0, 0.0, -1.0, 80.0)[3]
     np.testing.assert_allclose(impulse_to_zero(plane, at, jnp.bool_(True))[0], expected, rtol=SERIES)
+
+
+def test_work_of_slip_that_hardly_turns() -> None:
+    """To first order in the turn: the work beyond a straight line, against the flow."""
+    turn = 1e-4
+    plane = Plane(*map(jnp.float64, (1.0, 0.3, 1.3, -0.21, 0.21 + turn, 1.0, 0.7)))
+    at = view(plane, jnp.float64(2.0), jnp.float64(1.0), jnp.float64(0.0))
+    assert not at.near
+    _, beyond = impulse_to_zero(plane, at, jnp.bool_(True))
+    k, end = plane.w - plane.mu * plane.dx, flow(plane, 1.0, 0.0, -1.0, 80.0)
+    np.testing.assert_allclose(beyond, end[6] - (-1 + 0.5 * k * end[3]) * end[3], rtol=1e-2)
+
+
+def test_shift_is_the_flow_to_second_order() -> None:
+    plane, _ = a_plane()
+    x, y, v, p = 0.5, -0.3, -1.0, 1e-4
+    found = shift(plane, jnp.float64(x), jnp.float64(y), jnp.float64(v), jnp.float64(p))
+    bxx, bxy, byy, dx, dy, w, mu = map(float, plane)
+
+    def slopes(_: float, z: np.ndarray) -> list[float]:
+        r = np.hypot(z[0], z[1])
+        tx, ty = -mu * z[0] / r, -mu * z[1] / r
+        slip = [dx + bxx * tx + bxy * ty, dy + bxy * tx + byy * ty]
+        return [*slip, w + dx * tx + dy * ty, tx, ty, 1, z[2]]
+
+    expected = solve_ivp(slopes, (0, p), [x, y, v, 0, 0, 0, 0], "DOP853", rtol=1e-13, atol=1e-16).y[:, -1]
+    np.testing.assert_allclose(found, expected - [x, y, v, 0, 0, 0, 0], atol=10 * p**3)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_diverging_ray_has_derivatives_of_any_order(order: int) -> None:
+    """By friction, against differences of the derivative below."""
+    plane = Plane(*map(jnp.float64, (2.1, 0.4, 0.9, 0.7, -0.5, 1.0, 0.2)))
+    f = lambda mu: diverging_ray(plane._replace(mu=mu), jnp.bool_(True))[0]  # noqa: E731
+    for _ in range(order - 1):
+        f = jax.grad(f)
+    step = 1e-4
+    differences = (f(plane.mu + step) - f(plane.mu - step)) / (2 * step)
+    np.testing.assert_allclose(jax.grad(f)(plane.mu), differences, rtol=1e-5)
 
 
 def test_no_invariant_direction_is_made_up() -> None:
@@ -229,3 +271,24 @@ def test_batch_is_cut_only_where_it_is_alone(monkeypatch: pytest.MonkeyPatch) ->
     assert "gather" not in text()
     in_rounds(monkeypatch, 64)
     assert "gather" in text()
+
+
+@pytest.mark.parametrize("e", [1e-4, 5e-4, 3e-3])
+def test_derivative_by_small_restitution(e: float) -> None:
+    """The stop is so close to rest that its distance is measured from there, with the slope of v at rest."""
+    W = jnp.array([[0.058, -0.0156, 0.0213], [-0.0156, 0.561, -0.689], [0.0213, -0.689, 1.0]])
+    f = jax.jit(lambda e: jimpact.solve(W, jnp.array([-0.1, 0.714, -1.0]), 0.682, e, accuracy="high").impulse)
+    step = 1e-2 * e
+    differences = (f(e + step) - f(e - step)) / (2 * step)
+    np.testing.assert_allclose(jax.jacfwd(f)(e), differences, rtol=1e-5)
+
+
+@pytest.mark.parametrize("friction", [0.0, 1e-20, 1e-12, 1e-10])
+def test_derivative_at_almost_no_friction_is_a_number(friction: float) -> None:
+    """In float32 inverse powers of the friction overflow."""
+    W, v = jnp.array([[2, 0.3, -0.4], [0.3, 1.5, 0.2], [-0.4, 0.2, 1]], jnp.float32), jnp.float32([0.7, -0.4, -1])
+    f = jax.jit(jax.grad(lambda mu, v: jimpact.solve(W, v, mu, jnp.float32(0.5)).impulse.sum(), (0, 1)))
+    slope, slopes = f(jnp.float32(friction), v)
+    exact, exact_slopes = f(jnp.float32(0), v)
+    np.testing.assert_allclose(slope, exact, rtol=1e-5)
+    np.testing.assert_allclose(slopes, exact_slopes, rtol=1e-5, atol=1e-6)  # two of them are round-off of zero

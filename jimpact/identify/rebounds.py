@@ -24,10 +24,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from jimpact.contact import Body, apply_impulse, check_batch, floating, relative_velocity, transform
+from jimpact.contact import Body, apply_impulse, relative_velocity, transform
 from jimpact.inertia import generalized_velocity_after, inverse_inertia, inverse_inertia_generalized
 from jimpact.planar import in_space
 from jimpact.types import Array, ArrayLike, Vector3
+from jimpact.validation import check_batch, floating
 
 __all__ = ["Rebounds"]
 

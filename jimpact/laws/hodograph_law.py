@@ -14,7 +14,7 @@ from jimpact.laws.record import Answer, Given, Options, plausible
 from jimpact.numerics import where
 from jimpact.rays import moved
 from jimpact.slip.integrate import follow
-from jimpact.slip.lane import Lane, State, lane_of
+from jimpact.slip.lane import Lane, Stage, State, lane_of
 from jimpact.slip.line import line_start
 from jimpact.state import ImpactInfo
 from jimpact.types import Scalar
@@ -63,10 +63,10 @@ def answer_of(given: Given, lane: Lane, end: State, options: Options) -> Answer:
         recompression_end=events.recompression_end,
         slip_end=events.slip_end,
         line_start=events.line_start,
-        compressions=ledger.compressions.astype(jnp.int32),
+        compressions=ledger.compressions,
         mode=mode.astype(jnp.int32),
     )
-    good = end.done & plausible(end.ix, end.iy, p, v, given.static, options.accuracy.trusted)
+    good = (end.stage != Stage.SLIP) & plausible(end.ix, end.iy, p, v, given.static, options.accuracy.trusted)
     return Answer(end.ix, end.iy, p, x, y, v, jnp.ones_like(good), good, info)
 
 
@@ -75,7 +75,7 @@ def events_of(lane: Lane, end: State) -> Events:
     ledger, nan = end.ledger, jnp.nan
     again = ledger.compressions > 1
     return Events(
-        compression_end=ledger.first_end,
+        compression_end=where(ledger.phase > 0, ledger.first_end, nan),
         recompression_start=where(again, ledger.last_start, nan),
         recompression_end=where(again, ledger.last_end, nan),
         slip_end=end.zero_at,

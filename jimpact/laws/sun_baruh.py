@@ -25,7 +25,7 @@ import jax.numpy as jnp
 from jimpact.laws.record import Answer, Given, Law, Options, answer
 from jimpact.numerics import divide, largest, norm, sqrt
 from jimpact.rays import Plane, moved, solve_b, sticks
-from jimpact.restitution import Ledger, book, end_of_compression, open_ledger
+from jimpact.restitution import Ledger, Slopes, book, change_phase, open_ledger
 from jimpact.types import Flag, Scalar
 
 __all__ = ["LAW"]
@@ -60,19 +60,20 @@ def impulse(given: Given, options: Options) -> Answer:
     k = plane.w + plane.dx * t[0] + plane.dy * t[1]
     ends = k > 0
     at = _moved(plane, at, t, jnp.where(ends, -at.v / jnp.where(ends, k, 1), 1))
-    at = at._replace(v=zero, ledger=end_of_compression(at.ledger, jnp.ones_like(ends)))
+    at = at._replace(v=zero, ledger=change_phase(at.ledger, jnp.ones_like(ends), zero, jnp.ones_like(k), zero))
     slip_end = jnp.where(halts, halt.ledger.impulse, jnp.nan)
 
     missing = lambda at: rule.missing(at.ledger, at.v, v, e)  # noqa: E731
     sticking = rested & stick
     halt, stops = _sliding_ends(plane, at, ~rested)
     halts_later = stops & (missing(halt) > 0)
-    frictionless = rule.distance(missing(at), at.v, plane.w, zero, at.ledger, e)
+    frictionless = rule.distance(missing(at), at.v, Slopes(plane.w, zero, zero), at.ledger, e)
     first = _friction(plane, at, frictionless, sticking, stick)
     second = _friction(plane, at, frictionless, halts_later, stick)
     at = _choose(halts_later, halt, at)
     t = tuple(jnp.where(halts_later, b, a) for a, b in zip(first, second, strict=True))
-    p = rule.distance(missing(at), at.v, plane.w + plane.dx * t[0] + plane.dy * t[1], zero, at.ledger, e)
+    k = plane.w + plane.dx * t[0] + plane.dy * t[1]
+    p = rule.distance(missing(at), at.v, Slopes(k, zero, zero), at.ledger, e)
     reached = jnp.isfinite(p)
     at = _moved(plane, at, t, jnp.where(reached, p, 1))
 

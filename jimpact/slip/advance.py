@@ -19,12 +19,12 @@ import jax.numpy as jnp
 from jax.lax import stop_gradient
 from scipy.integrate import DOP853
 
-from jimpact.numerics import once, where
+from jimpact.numerics import divide, where
 from jimpact.rays import Plane
 from jimpact.slip.flow import Axes, View
 from jimpact.types import Flag, Scalar
 
-__all__ = ["Curve", "Move", "curve_of", "impulse_to_zero", "no_curve", "slide"]
+__all__ = ["Curve", "Move", "curve_of", "impulse_to_zero", "slide"]
 
 A, B, C = DOP853.A.tolist(), DOP853.B.tolist(), DOP853.C.tolist()
 
@@ -54,7 +54,7 @@ class Curve(NamedTuple):
 
 def slide(plane: Plane, at: View, length: Scalar, curve: Curve) -> Move:
     """Slip for a length of the clock: by the linear flow, and what the curve adds."""
-    axes, mu, r = at.axes, plane.mu, at.r
+    axes, mu, r, unit = at.axes, plane.mu, at.r, at.unit
     zg, zf = axes.g * length, -axes.f * length
     E, F = jnp.exp(zg), jnp.exp(zf)
     Y = where(at.near, F, E) * (at.Y + curve.y)
@@ -64,73 +64,70 @@ def slide(plane: Plane, at: View, length: Scalar, curve: Curve) -> Move:
     work = curve.work - axes.b * at.X * (at.Y / axes.btt) * length * _mean_less(zg, zg + zf)
     v = mu * (axes.a * curve.in_u - axes.b * in_y)
     sx, sy = axes.sx, axes.sy
-    ix, iy = -mu * r * (in_x * sx - in_y * sy), -mu * r * (in_x * sy + in_y * sx)
-    return Move(r * (in_x + curve.in_u), ix, iy, r * v, r * r * work, r * (X * sx - Y * sy), r * (X * sy + Y * sx))
+    ix, iy = -mu * unit * (in_x * sx - in_y * sy), -mu * unit * (in_x * sy + in_y * sx)
+    x, y = r * (X * sx - Y * sy), r * (X * sy + Y * sx)
+    return Move(unit * (in_x + curve.in_u), ix, iy, r * v, r * unit * work, x, y)
 
 
-def impulse_to_zero(plane: Plane, at: View, mask: Flag) -> tuple[Scalar, Scalar]:
-    """Normal impulse until slip is zero, where `mask`, and the work beyond (v + k p / 2) p.
+def impulse_to_zero(plane: Plane, at: View, falls: Flag) -> tuple[Scalar, Scalar]:
+    """Normal impulse until slip is zero, where it `falls`, and the work beyond (v + k p / 2) p; elsewhere 0.
 
-    On a ray the linear flow is exact; along a direction in which slip grows it goes back to where it left zero.
-    Elsewhere p = r q(angle) with g q + h q' = -1, for slip that hardly turns while it falls (`_relative_slope`).
+    On an invariant direction the linear flow is exact. Elsewhere p = r q(angle) with g q + h q' = -1, for slip that
+    hardly turns while it falls (`_relative_slope`).
     """
-    axes, mu, r = at.axes, plane.mu, at.r
-    g, f = where(mask, axes.g, -1), where(mu > 0, axes.f, 1)
-    across = where(mu > 0, (at.Y - at.h * at.X / g) / axes.btt, 0)  # mu x integral of Y
-    slope = _relative_slope(axes, at.h, g, f, mask & ~at.near)
-    along = where(at.near, -at.X / g - at.shift * at.Y / f, -1 / (g + at.h * slope))
+    axes, mu, unit = at.axes, plane.mu, at.unit
+    # Where nothing falls, the rates are 1: whatever the formulas make of them, no derivative overflows.
+    g, f, h = where(falls & (axes.g != 0), axes.g, -1), where(falls & (mu > 0), axes.f, 1), where(falls, at.h, 0)
+    along = where(at.near, -at.X / g - at.shift * at.Y / f, -at.X / (g + h * _relative_slope(axes, g, f, h)))
+    across = where(mu > 0, (at.Y - 0.5 * h * at.X / g) / axes.btt, 0)  # slip across, as the work weighs it
     work = -axes.b * across * axes.f * at.X / (g * where(g == f, 1, g - f))
-    return r * along, r * r * work
+    return where(falls, unit * along, 0), where(falls, at.r * unit * work, 0)
 
 
-def _relative_slope(axes: Axes, h: Scalar, g: Scalar, f: Scalar, mask: Flag) -> Scalar:
+def _relative_slope(axes: Axes, g: Scalar, f: Scalar, h: Scalar) -> Scalar:
     """q'/q of g q + h q' = -1, where h is small: from the equation differentiated three times by the angle."""
-    a, b, c, dh = axes.a, axes.b, axes.c, axes.dh
+    a, b, c, dh = axes.a, axes.b, axes.c, -g - f
     dc = -dh - a
     dg, ddg, dddg = b - 2 * c, -a - 2 * dc, 8 * c - b
     ddh, dddh = 4 * c - b, a + 4 * dc
-    second, third = where(mask, g + 2 * dh, 1), where(mask, g + 3 * dh, 1)
     slope, twist = dg / f, jnp.zeros_like(g)
     for _ in range(3):  # first, second and third derivative of q, relative to q
-        bend = -(ddg + (2 * dg + ddh) * slope + h * twist) / second
-        twist = -(dddg + (3 * ddg + dddh) * slope + 3 * (dg + ddh) * bend) / third
+        bend = -divide(ddg + (2 * dg + ddh) * slope + h * twist, g + 2 * dh)
+        twist = -divide(dddg + (3 * ddg + dddh) * slope + 3 * (dg + ddh) * bend, g + 3 * dh)
         slope = (dg + h * bend) / f
     return slope
 
 
-def no_curve(like: Scalar) -> Curve:
-    """A step without a nonlinear part."""
-    return Curve(*(jnp.zeros_like(like) for _ in Curve._fields))
-
-
-def curve_of(plane: Plane, at: View, length: Scalar, one: Scalar) -> Curve:
+def curve_of(plane: Plane, at: View, length: Scalar) -> Curve:
     """One step of the method; in units of slip, as in `flow`."""
     axes, mu, shift, h, c = at.axes, plane.mu, at.shift, at.h, at.c
     a, b, g = axes.a, axes.b, axes.g
     taken, left = where(at.near, axes.dh, 0), where(at.near, 0, axes.dh)  # out of Y, beyond E
     late = b * at.Y / axes.btt
+    pace = where(length == 0, jnp.inf, 1 / length)  # the `where` keeps XLA from making products of quotients
     slopes: list[tuple[Scalar, ...]] = []  # of X and Y without their factors, and of the lag
     integrands: list[tuple[Scalar, ...]] = []
     for i, node in enumerate(C[: len(B)]):
-        x, y, lag = once(_sums(A[i][:i], slopes, length), one) if i else (jnp.zeros_like(h),) * 3
+        x, y, lag = _sums(A[i][:i], slopes) if i else (jnp.zeros_like(h),) * 3
         E, G = jnp.exp(node * length * g), jnp.exp(node * length * taken)
         dy = G * y
         Y = G * at.Y + dy
         X = at.X + x - shift * Y
         R = jnp.sqrt(X * X + Y * Y)
         U = R - X
-        slopes.append(((a + shift * b) * U - c * Y, (h * X + b * U + left * Y) / G, mu * E * (a * U - b * dy)))
+        slope = (a + shift * b) * U - c * Y, (h * X + b * U + left * Y) / G, mu * E * (a * U - b * dy)
+        slopes.append(tuple(part / pace for part in slope))
         integrands.append((E * x, E * dy, E * U, E * (R * lag + (R - at.X) * late * (E * G - 1))))
-    return once(Curve(*_sums(B, slopes, length)[:2], *_sums(B, integrands, length)), one)
+    return Curve(*_sums(B, slopes)[:2], *(total / pace for total in _sums(B, integrands)))
 
 
-def _sums(weights: Sequence[float], terms: Sequence[tuple[Scalar, ...]], length: Scalar) -> tuple[Scalar, ...]:
-    """The weighted sum of each component, times the length."""
+def _sums(weights: Sequence[float], terms: Sequence[tuple[Scalar, ...]]) -> tuple[Scalar, ...]:
+    """The weighted sum of each component."""
     used = [(weight, term) for weight, term in zip(weights, terms, strict=True) if weight]
     total = tuple(used[0][0] * part for part in used[0][1])
     for weight, term in used[1:]:
         total = tuple(sum_ + weight * part for sum_, part in zip(total, term, strict=True))
-    return tuple(length * part for part in total)
+    return total
 
 
 def _mean(z: Scalar) -> Scalar:

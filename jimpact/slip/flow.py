@@ -8,12 +8,13 @@ and in units of the slip at the start of a step, slip (X, Y) with the length X +
 
 and the normal velocity v' = k (X + U) + mu (a U - b Y), k = w - mu a. U is of second order in Y: the rest is linear.
 
-| letter | meaning                                             | unit |
-|--------|-----------------------------------------------------|------|
-| g, h   | growth and turning of slip along s                  | 1/kg |
-| a, b   | d along s and across                                | 1/kg |
-| c, f   | mu s.Bt and mu t.Bt; f > 0 damps slip across s      | 1/kg |
-| dh     | dh/dangle = -g - f; s attracts where it is negative | 1/kg |
+| letter        | meaning                                             | unit |
+|---------------|-----------------------------------------------------|------|
+| g, h          | growth and turning of slip along s                  | 1/kg |
+| a, b          | d along s and across                                | 1/kg |
+| bss, bst, btt | s.Bs, s.Bt and t.Bt                                 | 1/kg |
+| c, f          | mu bst and mu btt; f > 0 damps slip across s        | 1/kg |
+| dh            | dh/dangle = -g - f; s attracts where it is negative | 1/kg |
 """
 
 from typing import NamedTuple
@@ -28,9 +29,11 @@ from jimpact.types import Flag, Scalar
 __all__ = ["Axes", "View", "axes_along", "view"]
 
 NEAR = 0.1  # rad: an invariant direction as close as this is the axis of a step
-FLAT = 0.02  # of the largest rate: where h changes slower than this with the angle, no invariant direction is near
+FLAT = 0.02  # of the largest rate: where h changes slower than this with the angle, it must be closer in proportion
+FLATTEST = 1e-4  # and where it changes slower than this, none is near
 FOUND = 10  # x sqrt(epsilon) rad: a last Newton step no longer than this has found it; its error is the square
-NEWTON_STEPS = 2  # to the invariant direction, after the first guess; a third one is differentiated
+GUESSES = 1  # Newton steps to the invariant direction, after the first guess
+DERIVATIVES = 2  # and then differentiated ones: each gives one more order of derivative
 
 
 class Axes(NamedTuple):
@@ -38,13 +41,15 @@ class Axes(NamedTuple):
 
     sx: Scalar
     sy: Scalar
-    g: Scalar
-    h: Scalar
     a: Scalar
     b: Scalar
+    bss: Scalar
+    bst: Scalar
+    btt: Scalar
+    g: Scalar
+    h: Scalar
     c: Scalar
     f: Scalar
-    btt: Scalar  # t.B t
 
     @property
     def dh(self) -> Scalar:
@@ -52,13 +57,14 @@ class Axes(NamedTuple):
 
 
 class View(NamedTuple):
-    """Slip r along `here`, seen in the axes of a step.
+    """Slip in the axes of a step. Slip is in units of `r`, rates in units of `rate`; no unit has a derivative.
 
-    These go along the invariant direction nearby (`near`), else along slip itself. On an invariant direction h = 0;
-    there shift = c / dh makes X + shift Y and Y independent of each other, but for U.
+    `here` are the axes along slip; `axes` those of the step, along the nearby invariant direction if `near`, else along
+    slip. On an invariant direction h = 0; there shift = c / dh decouples X + shift Y from Y, but for U.
     """
 
-    r: Scalar
+    r: Scalar  # length of slip, and its unit
+    rate: Scalar  # unit of all rates, so its inverse is that of the clock
     here: Axes
     axes: Axes
     near: Flag
@@ -68,43 +74,67 @@ class View(NamedTuple):
     h: Scalar  # what is left of h and c in these axes: 0 if near
     c: Scalar
 
+    @property
+    def unit(self) -> Scalar:
+        """Of normal impulse."""
+        return self.r / self.rate
+
 
 def axes_along(plane: Plane, sx: Scalar, sy: Scalar) -> Axes:
     bss = plane.bxx * sx * sx + 2 * plane.bxy * sx * sy + plane.byy * sy * sy
     btt = plane.bxx * sy * sy - 2 * plane.bxy * sx * sy + plane.byy * sx * sx
     bst = (plane.byy - plane.bxx) * sx * sy + plane.bxy * (sx * sx - sy * sy)
-    a, b, mu = plane.dx * sx + plane.dy * sy, plane.dy * sx - plane.dx * sy, plane.mu
-    return Axes(sx, sy, a - mu * bss, b - mu * bst, a, b, mu * bst, mu * btt, btt)
+    return _axes(plane.mu, sx, sy, plane.dx * sx + plane.dy * sy, plane.dy * sx - plane.dx * sy, bss, bst, btt)
 
 
 def view(plane: Plane, rate: Scalar, x: Scalar, y: Scalar) -> View:
-    """Slip (x, y), not zero, in the axes of a step; `rate` bounds all rates of the plane."""
+    """Slip (x, y), not zero, in the axes of a step; `rate` bounds all rates of the plane and has no derivative."""
     r = jnp.sqrt(x * x + y * y)
     here = axes_along(plane, x / r, y / r)
-    frozen, now = stop_gradient((plane, here))
-    turn = -divide(now.h, now.dh)
-    near = (jnp.abs(now.dh) > FLAT * rate) & (jnp.abs(turn) <= NEAR)
-    sx, sy = _turned(now.sx, now.sy, where(near, turn, 0))
-    for _ in range(NEWTON_STEPS):
-        sx, sy, _ = _closer(frozen, sx, sy, near)
-    sx, sy, last = _closer(plane, sx, sy, near)  # with the derivative of h = 0
-    near &= jnp.abs(stop_gradient(last)) <= FOUND * float(jnp.finfo(r.dtype).eps) ** 0.5
-    axes = axes_along(plane, where(near, sx, here.sx), where(near, sy, here.sy))
-    shift = where(near, divide(axes.c, axes.dh), 0)
-    Y = where(near, here.sy * axes.sx - here.sx * axes.sy, 0)
-    X = where(near, here.sx * axes.sx + here.sy * axes.sy, 1) + shift * Y
-    return View(r, here, axes, near, shift, X, Y, where(near, 0, axes.h), where(near, 0, axes.c))
+    tangent, near = _ray(here, rate)
+    axes = _turned(plane.mu, here, tangent)
+    here, axes = (Axes(*old[:2], *(a / rate for a in old[2:])) for old in (here, axes))
+    sx, sy, r = axes.sx, axes.sy, stop_gradient(r)
+    shift, Y = where(near, divide(axes.c, axes.dh), 0), where(near, (y * sx - x * sy) / r, 0)
+    X = (x * sx + y * sy) / r + shift * Y
+    return View(r, rate, here, axes, near, shift, X, Y, where(near, 0, axes.h), where(near, 0, axes.c))
 
 
-def _closer(plane: Plane, sx: Scalar, sy: Scalar, near: Flag) -> tuple[Scalar, Scalar, Scalar]:
-    """One Newton step in the angle towards h = 0, and how far it went."""
-    axes = axes_along(plane, sx, sy)
-    turn = where(near, jnp.clip(-divide(axes.h, axes.dh), -NEAR, NEAR), 0)
-    return *_turned(sx, sy, turn), turn
+def _turned(mu: Scalar, old: Axes, t: Scalar) -> Axes:
+    """The axes turned by an angle of tangent t."""
+    cosine = 1 / jnp.sqrt(1 + t * t)
+    square, sine = cosine * cosine, t * cosine
+    bss = (old.bss + 2 * t * old.bst + t * t * old.btt) * square
+    btt = (old.btt - 2 * t * old.bst + t * t * old.bss) * square
+    bst = ((1 - t * t) * old.bst + t * (old.btt - old.bss)) * square
+    x, y = old.sx * cosine - old.sy * sine, old.sy * cosine + old.sx * sine
+    return _axes(mu, x, y, old.a * cosine + old.b * sine, old.b * cosine - old.a * sine, bss, bst, btt)
 
 
-def _turned(sx: Scalar, sy: Scalar, angle: Scalar) -> tuple[Scalar, Scalar]:
-    """The unit vector turned by a small angle, to first order."""
-    x, y = sx - angle * sy, sy + angle * sx
-    r = jnp.sqrt(x * x + y * y)
-    return x / r, y / r
+def _axes(mu: Scalar, sx: Scalar, sy: Scalar, a: Scalar, b: Scalar, bss: Scalar, bst: Scalar, btt: Scalar) -> Axes:
+    return Axes(sx, sy, a, b, bss, bst, btt, a - mu * bss, b - mu * bst, mu * bst, mu * btt)
+
+
+def _ray(here: Axes, rate: Scalar) -> tuple[Scalar, Flag]:
+    """Tangent of the angle to the invariant direction nearby, by Newton's method, and whether there is one; else 0."""
+    frozen = stop_gradient(here)
+    guess = -divide(frozen.h, frozen.dh)
+    slope = jnp.abs(frozen.dh) / rate
+    near = (slope > FLATTEST) & (jnp.abs(guess) <= NEAR * jnp.minimum(slope / FLAT, 1))
+    t = where(near, guess, 0)
+    for _ in range(GUESSES):
+        t = t + _newton(frozen, t, near)
+    for _ in range(DERIVATIVES):
+        last = _newton(here, t, near)
+        t = t + last
+    near &= jnp.abs(stop_gradient(last)) <= FOUND * float(jnp.finfo(t.dtype).eps) ** 0.5
+    return where(near, t, 0), near
+
+
+def _newton(here: Axes, t: Scalar, near: Flag) -> Scalar:
+    """A Newton step towards h = 0 in the tangent t of the angle; h (1 + t^2) is a polynomial but for a root."""
+    root = jnp.sqrt(1 + t * t)
+    across, less = here.b - here.a * t, here.f + here.g - here.a
+    value = across * root - here.c * (1 - t * t) - less * t
+    slope = across * t / root - here.a * root + 2 * here.c * t - less
+    return where(near, jnp.clip(-value / where(near, slope, 1), -NEAR, NEAR), 0)

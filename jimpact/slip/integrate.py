@@ -5,6 +5,7 @@ rounds: before each round the lanes that are not done come first, blocks of lane
 of the round, and blocks without such a lane take none. Lanes do not see each other, so the result is the same.
 """
 
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 import jax
@@ -12,25 +13,27 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Int
 
+from jimpact.numerics import where
 from jimpact.restitution import StopRule
-from jimpact.slip.lane import Accuracy, Lane, State, start
-from jimpact.slip.plan import Plan
-from jimpact.slip.step import arrived, looked_at, planned, step
+from jimpact.slip.lane import Accuracy, Lane, Stage, State, start
+from jimpact.slip.step import PLAN, step
+from jimpact.slip.step_size import Size
+from jimpact.slip.tail import finish
 from jimpact.types import Flag
 
-__all__ = ["BLOCK", "Taken", "follow", "recorded"]
+__all__ = ["BLOCK", "Record", "follow", "recorded"]
 
 BLOCK = 8192  # lanes: the numbers of a step fit into the cache of a core
-ROUND = 5  # steps
+ROUND = 4  # steps
 
 T = TypeVar("T")
 
 
-class Taken(NamedTuple):
-    """Every step: the state before it and what was planned there; steps along the first axis."""
+class Record(NamedTuple):
+    """Every step: the state before it, and its size; steps along the first axis."""
 
     before: State
-    plan: Plan
+    size: Size
 
 
 def follow(lane: Lane, rule: StopRule, accuracy: Accuracy) -> State:
@@ -45,26 +48,29 @@ def follow(lane: Lane, rule: StopRule, accuracy: Accuracy) -> State:
         return jax.tree.map(lambda a: a.reshape(shape), _rounds(flat, start(flat), rule, accuracy))
 
     end = lax.platform_dependent(lane, cpu=cut, default=whole) if _may_be_cut(lane) else whole(lane)
-    return arrived(lane, end, rule)
+    return finish(lane, end, rule)
 
 
-def recorded(lane: Lane, rule: StopRule, accuracy: Accuracy) -> Taken:
-    """The same steps, kept."""
+def recorded(lane: Lane, rule: StopRule, accuracy: Accuracy) -> Record:
+    """The states before all steps, and the final state: for lanes in `Stage.STOP`, the end of the impact."""
 
-    def body(state: State, _: None) -> tuple[State, Taken]:
-        state = arrived(lane, state, rule)
-        ahead = planned(lane, state, looked_at(lane, state), rule, accuracy)
-        return step(lane, state, rule, accuracy), Taken(state, ahead)
+    def body(state: State, _: None) -> tuple[State, Record]:
+        after, size = step(lane, state, rule, accuracy)
+        return after, Record(state, size)
 
-    return lax.scan(body, start(lane), None, length=accuracy.steps)[1]
+    end, records = lax.scan(body, start(lane), None, length=accuracy.steps)
+    stops = end.stage == Stage.STOP
+    end = jax.tree.map(lambda a, b: where(stops, a, b), finish(lane, end, rule), end)
+    last = Record(end, jax.tree.map(lambda a: jnp.zeros_like(a[0]), records.size))
+    return jax.tree.map(lambda a, b: jnp.concatenate([a, b[None]]), records, last)
 
 
 def _steps(lane: Lane, state: State, rule: StopRule, accuracy: Accuracy, steps: int) -> State:
-    """Reverse mode keeps the states between the steps."""
+    """Reverse mode keeps the states between the steps, and their plans."""
 
-    @jax.checkpoint
+    @partial(jax.checkpoint, policy=jax.checkpoint_policies.save_only_these_names(PLAN))
     def body(state: State, _: None) -> tuple[State, None]:
-        return step(lane, state, rule, accuracy), None
+        return step(lane, state, rule, accuracy)[0], None
 
     return lax.scan(body, state, None, length=steps)[0]
 
@@ -82,19 +88,18 @@ def _rounds(lane: Lane, state: State, rule: StopRule, accuracy: Accuracy) -> Sta
     def block(given: tuple[Lane, State]) -> State:
         lane, state = given
         run = lambda: _steps(lane, state, rule, accuracy, ROUND)  # noqa: E731
-        return lax.cond(jnp.all(state.done), lambda: state, run)
+        return lax.cond(jnp.all(state.stage != Stage.SLIP), lambda: state, run)
 
-    @jax.checkpoint
     def body(at: tuple[Int[Array, " n"], State], _: None) -> tuple[tuple[Int[Array, " n"], State], None]:
         place, state = at
-        order = _live_first(~state.done)
+        order = _live_first(state.stage == Stage.SLIP)
         place, state = _take(place, order), _take(state, order)
         state = lax.map(block, jax.tree.map(lambda a: a.reshape(blocks, BLOCK), (_take(lane, place), state)))
         return (place, jax.tree.map(lambda a: a.reshape(-1), state)), None
 
     pad = blocks * BLOCK - n  # by lanes that are done
     lane, state = jax.tree.map(lambda a: jnp.pad(a, (0, pad), mode="edge"), (lane, state))
-    state = state._replace(done=state.done | (jnp.arange(n + pad) >= n))
+    state = state._replace(stage=jnp.where(jnp.arange(n + pad) >= n, Stage.ZERO, state.stage))
     rounds = -(-accuracy.steps // ROUND)
     (place, state), _ = lax.scan(body, (jnp.arange(n + pad), state), None, length=rounds)
     back = jnp.zeros_like(place).at[place].set(jnp.arange(n + pad), unique_indices=True)

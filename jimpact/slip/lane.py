@@ -3,22 +3,22 @@
 Everything is in scaled units, in which the inverse mass along the normal and the approach speed are 1.
 """
 
+from enum import IntEnum
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jax import lax
 from jax.lax import stop_gradient
 
 from jimpact.numerics import norm, where
 from jimpact.rays import Plane, diverging_ray, largest_rate, solve_b
 from jimpact.restitution import Ledger, open_ledger
 from jimpact.slip.line import Crossing, Mark, mark_of, no_crossing
-from jimpact.types import Flag, Scalar
+from jimpact.types import Flag, Scalar, Whole
 
-__all__ = ["Accuracy", "Lane", "State", "lane_of", "size_of", "start"]
+__all__ = ["Accuracy", "Lane", "Stage", "State", "lane_of", "size_of", "start"]
 
-TRUSTED, MOST_TRUSTED = 1e3, 1e-3  # x the tolerance, and whatever that is
-SLOPES, LEAST_SLOPE = 1e3, 1e-7  # a derivative may be wrong by this times the error of a value, or by this
+TRUSTED, MOST_TRUSTED = 1e3, 1e-3  # trusted = min(TRUSTED x tolerance, MOST_TRUSTED)
+SLOPES, LEAST_SLOPE = 1e3, 1e-7  # slope tolerance = max(SLOPES x tolerance, LEAST_SLOPE)
 
 
 class Accuracy(NamedTuple):
@@ -50,25 +50,31 @@ class Lane(NamedTuple):
     held: Flag  # by static friction alone: kinetic friction would not do
     tx: Scalar  # friction per normal impulse from zero slip on: of stick, or along the diverging ray
     ty: Scalar
-    rate: Scalar  # bounds g and h; no derivative
+    rate: Scalar  # bounds g and h, not zero; no derivative
+    spread: Scalar  # bounds dg/dangle and dh/dangle, in units of the rate; no derivative
     mark: Mark  # of event "l"
-    one: Scalar  # 1, as `numerics.once` wants it
+
+
+class Stage(IntEnum):
+    """What is left to do."""
+
+    SLIP = 0  # more steps
+    STOP = 1  # the end is so near that a Taylor series reaches it
+    ZERO = 2  # slip falls to zero before anything else happens: the rest is in closed form
 
 
 class State(NamedTuple):
     """Where a lane is."""
 
-    x: Scalar  # slip; not kept up once it was zero
+    x: Scalar  # slip
     y: Scalar
     v: Scalar  # normal velocity
     ix: Scalar  # tangential impulse so far
     iy: Scalar
-    last: Scalar  # normal impulse of the last step
     ledger: Ledger
     memory: Scalar  # share of a change of slip across the path, before the impact, that is still there; no derivative
-    straight: Flag  # zero slip is behind: friction is (tx, ty) from now on
-    done: Flag
-    zero_at: Scalar  # normal impulse at which slip was first zero; nan before
+    stage: Whole
+    zero_at: Scalar  # normal impulse at which slip was first so small that it counts as zero; nan before
     compressing_at_zero: Flag
     crossing: Crossing  # of the mark
 
@@ -82,22 +88,21 @@ def lane_of(
     qx, qy = diverging_ray(plane, ~sticks)
     tx, ty = where(sticks, ux, plane.mu * qx), where(sticks, uy, plane.mu * qy)
     rate = stop_gradient(largest_rate(plane))
+    rate = where(rate > 0, rate, 1)
     held = sticks & (needed > plane.mu * plane.mu)
+    spread = norm(plane.dx, plane.dy) + plane.mu * norm(plane.bxx - plane.byy, 2 * plane.bxy)
     mark = mark_of(plane, x0, y0, line_tolerance)
-    # In scaled units w is 1: not for the compiler of a CPU, but for others.
-    one = lax.platform_dependent(stop_gradient(plane.w), cpu=lambda w: w, default=jnp.ones_like)
-    return Lane(plane, x0, y0, v0, e, sticks, held, tx, ty, rate, mark, one)
+    return Lane(plane, x0, y0, v0, e, sticks, held, tx, ty, rate, stop_gradient(spread) / rate, mark)
 
 
 def start(lane: Lane) -> State:
-    """Before the first step. From zero slip that sticks, an impulse stops whatever slip a neighbour has."""
+    """Before the first step."""
     zero, still = jnp.zeros_like(lane.v0), (lane.x0 == 0) & (lane.y0 == 0)
-    cx, cy = (where(still & lane.sticks, c, 0) for c in solve_b(lane.plane, -lane.x0, -lane.y0))
-    v = lane.v0 + lane.plane.dx * cx + lane.plane.dy * cy
-    no, ledger = jnp.zeros_like(still), open_ledger(zero)
-    zero_at = where(still, zero, jnp.nan)
-    one = jnp.ones_like(zero)
-    return State(lane.x0, lane.y0, v, cx, cy, zero, ledger, one, still, no, zero_at, still, no_crossing(zero))
+    stage = jnp.where(still, Stage.ZERO, Stage.SLIP).astype(jnp.int32)
+    one, zero_at = jnp.ones_like(zero), where(still, zero, jnp.nan)
+    return State(
+        lane.x0, lane.y0, lane.v0, zero, zero, open_ledger(zero), one, stage, zero_at, still, no_crossing(zero)
+    )
 
 
 def size_of(lane: Lane, state: State) -> tuple[Scalar, Scalar]:

@@ -71,7 +71,7 @@ def crossed(mark: Mark, noted: Crossing, now: Crossing, x: Scalar, y: Scalar) ->
 def line_start(plane: Plane, rate: Scalar, mark: Mark, step: Crossing) -> Scalar:
     """Normal impulse from which the direction of slip stays within the tolerance of its invariant one; nan if never."""
     plane, rate, step = stop_gradient((plane, rate, step))
-    unit = 1 / (rate + 1e-30)
+    unit = jnp.ones_like(rate)
 
     def closer(index: int, at: tuple[Scalar, Scalar, Scalar]) -> tuple[Scalar, Scalar, Scalar]:
         t, low, high = at
@@ -80,9 +80,9 @@ def line_start(plane: Plane, rate: Scalar, mark: Mark, step: Crossing) -> Scalar
         low, high = where(across < 0, t, low), where(across < 0, high, t)
         r = norm(x, y)
         turning = mark.sense * axes_along(plane, divide(x, r), divide(y, r)).h
-        newton = t - divide(jnp.arctan2(across, along), turning)
+        newton = t - divide(jnp.arctan2(across, along) * rate, turning)
         between = 0.5 * (low + jnp.minimum(high, 2 * low + unit))
-        return where((newton > low) & (newton < high), newton, between), low, high
+        return where((newton >= low) & (newton <= high), newton, between), low, high
 
     begin = (0.5 * jnp.minimum(step.length, unit), jnp.zeros_like(rate), step.length)
     p = step.p + _after(plane, rate, step, lax.fori_loop(0, NEWTON_STEPS, closer, begin)[0])[0]
@@ -94,7 +94,7 @@ def _after(plane: Plane, rate: Scalar, step: Crossing, length: Scalar) -> tuple[
     none = jnp.isnan(step.p)
     at = view(plane, rate, where(none, 1, step.x), where(none, 0, step.y))
     long = jnp.abs(at.axes.g) * length > 100
-    curve = curve_of(plane, at, where(step.linear | long, 0, length), jnp.ones_like(length))
+    curve = curve_of(plane, at, where(step.linear | long, 0, length))
     move = slide(plane, at, length, curve)
     # The direction of slip is all that is asked for: where slip itself would underflow, that of the line.
     return move.p, where(long, at.axes.sx, move.x), where(long, at.axes.sy, move.y)

@@ -1,163 +1,124 @@
-"""One step of one impact: what happens where the last one arrived, a plan, and the way there.
+"""One step of one impact: look, choose a length, move.
 
-Derivatives. Step lengths carry none: the flow does not care how the clock is cut up. Where it arrives (`arrived`), the
-state is taken back to the normal impulse that the step has in value, so that tangents are those at constant impulse.
-The flow contracts these, in the norm of B^-1, while those at constant clock may grow without bound. What depends on the
-moment of an event carries the derivative of that moment: terms of first and second order in the landing error, so that
-first and second derivatives are exact.
+Derivatives. Step lengths carry none: the flow does not care how the clock is cut up. After a step the state is taken
+back to the normal impulse that the step has in value, so that tangents are those at constant impulse. The flow
+contracts these, in the norm of B^-1, while those at constant clock may grow without bound. What depends on the moment
+of an event carries the derivative of that moment: terms of first and second order in the landing error, so that first
+and second derivatives are exact.
 """
 
-from typing import NamedTuple
-
+import jax
 import jax.numpy as jnp
+from jax.ad_checkpoint import checkpoint_name
 from jax.lax import stop_gradient
 
-from jimpact.numerics import divide, once, where
-from jimpact.rays import moved, solve_b
-from jimpact.restitution import StopRule, book, change_phase, to_rest, work_over
-from jimpact.slip.advance import curve_of, impulse_to_zero, slide
+from jimpact.numerics import where
+from jimpact.rays import Plane, moved
+from jimpact.restitution import StopRule, book, change_phase, work_over
+from jimpact.slip.advance import curve_of, slide
+from jimpact.slip.events import look_ahead, slopes_of
 from jimpact.slip.flow import View, axes_along, view
-from jimpact.slip.lane import Accuracy, Lane, State, size_of
-from jimpact.slip.line import FAR, Crossing, crossed
-from jimpact.slip.plan import Plan, plan
+from jimpact.slip.lane import Accuracy, Lane, Stage, State, size_of
+from jimpact.slip.line import Crossing, crossed
+from jimpact.slip.step_size import Size, step_size
 from jimpact.types import Flag, Scalar
 
-__all__ = ["arrived", "looked_at", "planned", "step"]
+__all__ = ["PLAN", "booked", "look", "plan", "shift", "step"]
 
-LANDED = 3e-9  # of the impulse: second-order change of k that a landing may leave to its Taylor terms
-NEARBY = 1e-2  # of the impulse, of k and in rad: a landing no further than this
+PLAN = "plan"  # what reverse mode keeps of a step, beside the state before it
 SLIGHT = 0.6  # power of epsilon: slip below this share of its terms counts as zero, at any accuracy
 
 
-def step(lane: Lane, state: State, rule: StopRule, accuracy: Accuracy) -> State:
-    """One more step: what happens where the last one went, a look at what comes next, and the way there."""
-    state = arrived(lane, state, rule)
-    at = looked_at(lane, state)
-    return _moved(lane, state, at, planned(lane, state, at, rule, accuracy))
+def step(lane: Lane, state: State, rule: StopRule, accuracy: Accuracy) -> tuple[State, Size]:
+    """The state after the step, and the size of the step."""
+    at = look(lane, state)
+    changes, stage, size = checkpoint_name(plan(lane, state, at, rule, accuracy), PLAN)
+    k, k2, _ = slopes_of(lane, at)
+    ledger = change_phase(state.ledger, changes, state.v, k, k2)
+    return _moved(lane, state._replace(ledger=ledger, stage=stage), at, size), size
 
 
-def looked_at(lane: Lane, state: State) -> View:
+def look(lane: Lane, state: State) -> View:
     """Slip and the invariant direction nearby; harmless where there is no slip."""
-    gone = state.done | state.straight
-    at = view(lane.plane, lane.rate, where(gone, 1, state.x), where(gone, 0, state.y))
-    return at._replace(**{name: once(part, lane.one) for name, part in at._asdict().items() if name != "near"})
+    still = (state.x == 0) & (state.y == 0)
+    return view(lane.plane, lane.rate, where(still, 1, state.x), where(still, 0, state.y))
 
 
-def planned(lane: Lane, state: State, at: View, rule: StopRule, accuracy: Accuracy) -> Plan:
-    return stop_gradient(plan(*stop_gradient((lane, state, at)), rule, accuracy))
+def plan(lane: Lane, state: State, at: View, rule: StopRule, accuracy: Accuracy) -> tuple[Flag, Scalar, Size]:
+    """Whether the phase changes here, the stage, and the size of the step. No derivative."""
+    lane, state, at = stop_gradient((lane, state, at))
+    slips = state.stage == Stage.SLIP
+    ahead = look_ahead(lane, state, at, rule)
+    size = step_size(lane, state, at, ahead, accuracy)
+    stage = where(slips & size.ends, Stage.ZERO.value, state.stage)
+    stage = where(slips & ahead.stops, Stage.STOP.value, stage)
+    reach = where(stage == Stage.SLIP, size.reach, 0)
+    return slips & ahead.changes, stage, stop_gradient(size._replace(reach=reach))
 
 
-def _moved(lane: Lane, state: State, at: View, ahead: Plan) -> State:
-    """After the step. From zero slip on friction is (tx, ty)."""
-    plane, to_zero = lane.plane, ahead.to_zero
-    slips = ~state.done & ~state.straight & ~to_zero
-    curve = curve_of(plane, at, where(ahead.linear, 0, ahead.length), lane.one)
-    move = slide(plane, at, ahead.length, curve)
-    down, work = impulse_to_zero(plane, at, to_zero)
-    p = where(to_zero, down, where(slips, move.p, ahead.impulse))
-    total = state.ledger.impulse + p
-    # At zero slip the impulses are those that stop it.
-    zx, zy = solve_b(plane, -lane.x0 - plane.dx * total, -lane.y0 - plane.dy * total)
-    stops = to_zero & (plane.mu > 0)
-    ix = where(stops, zx, state.ix + where(slips, move.ix, where(state.straight, -lane.tx * p, 0)))
-    iy = where(stops, zy, state.iy + where(slips, move.iy, where(state.straight, -lane.ty * p, 0)))
-    k = plane.w - where(state.straight, plane.dx * lane.tx + plane.dy * lane.ty, plane.mu * at.axes.a)
-    beyond = where(to_zero, work, where(slips, move.work, 0))
-    v = where(
-        stops, lane.v0 + plane.w * total + plane.dx * zx + plane.dy * zy, state.v + k * p + where(slips, move.v, 0)
-    )
+def _moved(lane: Lane, state: State, at: View, size: Size) -> State:
+    plane, slips, length = lane.plane, size.reach != 0, size.reach / at.unit
+    move = slide(plane, at, length, curve_of(plane, at, where(size.linear, 0, length)))
+    k = plane.w - plane.mu * at.rate * at.axes.a
+    p = where(slips, move.p, 0)
     after = state._replace(
         x=where(slips, move.x, state.x),
         y=where(slips, move.y, state.y),
-        v=v,
-        ix=ix,
-        iy=iy,
-        last=where(slips, p, 0),
-        ledger=book(state.ledger, p, state.v * p + 0.5 * k * p * p + beyond),
-        memory=stop_gradient(state.memory * jnp.exp(-at.axes.f * ahead.length)),
-        straight=state.straight | to_zero,
+        v=state.v + where(slips, k * p + move.v, 0),
+        ix=state.ix + where(slips, move.ix, 0),
+        iy=state.iy + where(slips, move.iy, 0),
+        ledger=book(state.ledger, p, where(slips, (state.v + 0.5 * k * p) * p + move.work, 0)),
+        memory=stop_gradient(state.memory * jnp.exp(-at.axes.f * length)),
     )
-    return _noted(lane, state, at, ahead, after)
+    # Before the step the normal impulse had no derivative, so now it has that of p.
+    x, y = where(slips, after.x, 1), where(slips, after.y, 0)
+    after = booked(after, _no_shift(plane, x, y, after.v, where(slips, stop_gradient(p) - p, 0)))
+    return _noted(lane, state, Crossing(state.x, state.y, state.ledger.impulse, length, size.linear), after)
 
 
-def _noted(lane: Lane, before: State, at: View, ahead: Plan, state: State) -> State:
-    """Note where slip was zero, or first so small that it counts as zero; and where its direction becomes invariant."""
-    to_zero = ahead.to_zero
+def _noted(lane: Lane, before: State, now: Crossing, state: State) -> State:
+    """Note where slip was first so small that it counts as zero, and where its direction becomes invariant."""
     _, terms = size_of(lane, state)
     slight = float(jnp.finfo(state.v.dtype).eps) ** SLIGHT * terms
-    small = ~state.straight & (state.x * state.x + state.y * state.y <= slight * slight)
-    first = to_zero | (small & jnp.isnan(state.zero_at))
-    length = where(to_zero, FAR / (jnp.abs(at.axes.g) + 1e-30), ahead.length)
-    now = Crossing(before.x, before.y, before.ledger.impulse, length, ahead.linear | to_zero)
-    x, y = where(to_zero, at.axes.sx, state.x), where(to_zero, at.axes.sy, state.y)
+    first = (state.x * state.x + state.y * state.y <= slight * slight) & jnp.isnan(state.zero_at)
     return state._replace(
         zero_at=where(first, state.ledger.impulse, state.zero_at),
         compressing_at_zero=where(first, state.ledger.compressing, state.compressing_at_zero),
-        crossing=crossed(lane.mark, before.crossing, now, x, y),
+        crossing=crossed(lane.mark, before.crossing, now, state.x, state.y),
     )
 
 
-class Slopes(NamedTuple):
-    """What changes per normal impulse."""
-
-    tx: Scalar  # friction
-    ty: Scalar
-    k: Scalar  # dv/dp
-    k2: Scalar  # d2v/dp2
-    turn: Scalar  # of slip
-    growth: Scalar  # of slip, relative to it; no derivative
-
-
-def _slopes(lane: Lane, state: State) -> Slopes:
-    plane, gone = lane.plane, state.done | state.straight
-    x, y = where(gone, 1, state.x), where(gone, 0, state.y)
-    q = 1 / jnp.sqrt(x * x + y * y)
-    axes = axes_along(plane, x * q, y * q)
-    tx, ty = where(gone, lane.tx, plane.mu * axes.sx), where(gone, lane.ty, plane.mu * axes.sy)
-    turn = where(gone, 0, axes.h * q)
-    k = plane.w - plane.dx * tx - plane.dy * ty
-    return Slopes(tx, ty, k, -plane.mu * axes.b * turn, turn, where(gone, 0, stop_gradient(axes.g * q)))
-
-
-def arrived(lane: Lane, state: State, rule: StopRule) -> State:
-    """Change phase where v = 0, and finish where the stop rule is met.
-
-    Lanes that go on are taken back to the normal impulse that the step has in value, so that it has no derivative.
-    """
-    slopes, live, compressing = once(_slopes(lane, state), lane.one), ~state.done, state.ledger.compressing
-    k, k2, turn = slopes.k, slopes.k2, slopes.turn
-    size, _ = size_of(lane, state)
-
-    def near(x: Scalar, curved: Scalar, weight: Scalar | float = 1.0) -> Flag:
-        """Whether Taylor terms cover a distance x."""
-        x, curved = jnp.abs(x), jnp.abs(curved)
-        small = (x <= NEARBY * size) & (x * jnp.abs(slopes.growth) <= 10 * NEARBY) & (x * curved <= NEARBY)
-        return stop_gradient(small & (x * x * curved * weight <= LANDED * size))
-
-    at_rest = live & near(to_rest(state.v, k, k2), divide(k2, k))
-    ledger = change_phase(state.ledger, at_rest & compressing & (k > 0), state.v, k, k2)
-    distance = rule.distance(rule.missing(ledger, state.v, lane.v0, lane.e), state.v, k, k2, ledger, lane.e)
-    stops = live & ~ledger.compressing & jnp.isfinite(distance) & ~((state.v < 0) & (k < 0))
-    stops &= near(where(jnp.isfinite(distance), distance, size), turn, jnp.maximum(lane.plane.mu, 1))
-    ledger = change_phase(ledger, at_rest & ~compressing & (k < 0) & ~stops, state.v, k, k2)
-    return _shifted(
-        lane,
-        state._replace(ledger=ledger, done=state.done | stops),
-        slopes,
-        once(where(stops, distance, stop_gradient(state.last) - state.last), lane.one),
-    )
-
-
-def _shifted(lane: Lane, state: State, slopes: Slopes, x: Scalar) -> State:
-    """The state a small normal impulse x later, to second order."""
-    half = 0.5 * x * x * slopes.turn
-    ix, iy = half * slopes.ty - slopes.tx * x, -half * slopes.tx - slopes.ty * x
-    slip_x, slip_y, _ = moved(lane.plane, state.x, state.y, state.v, ix, iy, x)
+def booked(state: State, more: tuple[Scalar, ...]) -> State:
+    x, y, v, ix, iy, p, work = more
     return state._replace(
-        x=slip_x,
-        y=slip_y,
-        v=state.v + slopes.k * x + 0.5 * slopes.k2 * x * x,
+        x=state.x + x,
+        y=state.y + y,
+        v=state.v + v,
         ix=state.ix + ix,
         iy=state.iy + iy,
-        ledger=book(state.ledger, x, work_over(state.v, slopes.k, slopes.k2, x)),
+        ledger=book(state.ledger, p, work),
     )
+
+
+@jax.custom_jvp
+def _no_shift(plane: Plane, x: Scalar, y: Scalar, v: Scalar, p: Scalar) -> tuple[Scalar, ...]:
+    """`shift` by p = 0, which adds nothing but derivatives."""
+    return (jnp.zeros_like(p),) * 7
+
+
+@_no_shift.defjvp
+def _no_shift_jvp(given: tuple, changes: tuple) -> tuple:
+    return jax.jvp(shift, given, changes)
+
+
+def shift(plane: Plane, x: Scalar, y: Scalar, v: Scalar, p: Scalar) -> tuple[Scalar, ...]:
+    """What a small normal impulse p adds to slip, normal velocity, impulses and work, to second order."""
+    r = jnp.sqrt(x * x + y * y)
+    axes = axes_along(plane, x / r, y / r)
+    tx, ty, turn = plane.mu * axes.sx, plane.mu * axes.sy, axes.h / r
+    k, k2 = plane.w - plane.mu * axes.a, -plane.mu * axes.b * turn
+    half = 0.5 * p * p * turn
+    ix, iy = half * ty - tx * p, -half * tx - ty * p
+    zero = jnp.zeros_like(p)
+    slip_x, slip_y, _ = moved(plane, zero, zero, zero, ix, iy, p)
+    return slip_x, slip_y, k * p + 0.5 * k2 * p * p, ix, iy, p, work_over(v, k, k2, p)

@@ -1,0 +1,103 @@
+"""What happens here, and what comes next? End of compression, a new compression, the stop.
+
+While slip has one direction, dv/dp = k is constant; it changes by k2 as slip turns. Distances to events follow from
+that, in units of normal impulse. An event as near as `_reached` allows counts as reached: Taylor terms cover the rest.
+Only `slopes_of` carries a derivative.
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+
+from jimpact.numerics import divide, norm, where
+from jimpact.restitution import Slopes, StopRule, change_phase, to_rest
+from jimpact.slip.flow import View
+from jimpact.slip.lane import Lane, State, size_of
+from jimpact.types import Flag, Scalar
+
+__all__ = ["Ahead", "look_ahead", "slopes_of"]
+
+LANDED = 3e-9  # of the impulse: second-order change of k that a landing may leave to its Taylor terms
+NEARBY = 1e-2  # of the impulse, of k and in rad: a landing no further than this
+FLAT_FALL = 1e-4  # of the largest change of k: closer to k = 0 than this, a lane is past it
+PAST = 1.0001  # x the distance to k = 0: the next step starts beyond it
+
+
+class Ahead(NamedTuple):
+    """Events here and ahead."""
+
+    changes: Flag  # the phase changes here
+    stops: Flag  # the impact ends here
+    event: Scalar  # normal impulse to the next event; negative if the lane is past it, inf if there is none to be seen
+    bend: Scalar  # length of the clock to k = 0; inf if there is none ahead
+
+
+def slopes_of(lane: Lane, at: View) -> Slopes:
+    here, most = at.here, lane.plane.mu * at.rate
+    return Slopes(lane.plane.w - most * here.a, -most * here.b * here.h / at.unit, jnp.abs(here.dh) / at.unit)
+
+
+def look_ahead(lane: Lane, state: State, at: View, rule: StopRule) -> Ahead:
+    slopes, v, c = slopes_of(lane, at), state.v, state.ledger.compressing
+    k, k2, _ = slopes
+    rises = k > 0
+    at_rest = (k != 0) & _reached(lane, state, at, to_rest(v, k, k2), divide(k2, k))
+    ledger = change_phase(state.ledger, at_rest & c & rises, v, k, k2)
+    distance = rule.distance(rule.missing(ledger, v, lane.v0, lane.e), v, slopes, ledger, lane.e)
+    known = jnp.isfinite(distance)
+    weighted = jnp.maximum(lane.plane.mu, 1) * at.here.h / at.unit
+    stops = ~ledger.compressing & known & ~((v < 0) & ~rises)
+    stops &= _reached(lane, state, at, where(known, distance, 1e3), weighted)
+    falls = at_rest & ~c & ~rises & ~stops
+    ledger = ledger._replace(phase=ledger.phase + falls.astype(jnp.int32))
+    overshot = (v > 0) & (ledger.phase == 0)  # later compressions begin at v = 0, but for a landing error
+    crosses = _crossing(lane, at, v, slopes, ledger.compressing, overshot)
+    event = where(ledger.compressing, crosses, jnp.minimum(distance, crosses))
+    return Ahead((at_rest & c & rises) | falls, stops, event, _bend(lane, at, k))
+
+
+def _reached(lane: Lane, state: State, at: View, x: Scalar, curved: Scalar) -> Flag:
+    """Whether Taylor terms cover a distance x, over which things change at the rate `curved`."""
+    size, _ = size_of(lane, state)
+    x, curved = jnp.abs(x), jnp.abs(curved)
+    small = (x <= NEARBY * size) & (x * jnp.abs(at.here.g) <= 10 * NEARBY * at.unit) & (x * curved <= NEARBY)
+    return small & (x * x * curved <= LANDED * size)
+
+
+def _crossing(lane: Lane, at: View, v: Scalar, slopes: Slopes, compressing: Flag, overshot: Flag) -> Scalar:
+    """Normal impulse to the next v = 0: rising while compressing, falling after."""
+    k, k2, fade = slopes
+    sign = where(compressing, jnp.ones_like(v), -1)
+    k2 = k2 / (1 + fade * jnp.abs(divide(v, k)))
+    root = _rising_root(sign * v, sign * k, sign * k2)
+    plane = lane.plane
+    may_fall = plane.mu * norm(plane.dx, plane.dy) > plane.w
+    seen = (sign * k > 0) | ((root > 0) & (compressing | may_fall)) | overshot
+    return where(seen, root, jnp.inf)
+
+
+def _bend(lane: Lane, at: View, k: Scalar) -> Scalar:
+    """Length of the clock to k = 0, where v has an extremum that a step must not skip."""
+    plane, here, mu = lane.plane, at.here, lane.plane.mu * at.rate
+    falls = -mu * here.b * here.h
+    bends = mu * here.h * (here.a * here.h - here.b * here.dh)
+    most, sign = plane.mu * norm(plane.dx, plane.dy), where(k < 0, -jnp.ones_like(k), 1)
+    length = _rising_root(-jnp.abs(k), -sign * falls, -sign * bends)
+    there = (most > plane.w) & (jnp.abs(k) > FLAT_FALL * most) & (length > 0)
+    return where(there, PAST * length, jnp.inf)
+
+
+def _rising_root(c: Scalar, b: Scalar, a: Scalar) -> Scalar:
+    """x with c + b x + a x^2 / 2 = 0 and a slope b + a x > 0 there; inf where there is none.
+
+    If the parabola misses zero from above, a step back along its slope.
+    """
+    square = b * b - 2 * a * c
+    real = square >= 0
+    root = jnp.sqrt(where(real, square, 1))
+    both = b + root
+    plain = both > 1e-12 * jnp.abs(b)
+    far = where(a > 0, (root - b) / where(a > 0, a, 1), jnp.inf)
+    x = where(plain, -2 * c / where(plain, both, 1), far)
+    rises = b > 0
+    return where(real, x, where((c > 0) & rises, -c / where(rises, b, 1), jnp.inf))

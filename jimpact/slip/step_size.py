@@ -1,0 +1,168 @@
+"""How long is the next step, and of what kind? Chosen per lane before the step; no step is ever rejected.
+
+A step goes to the next event (`events`), or as far as its error allows. Near an event this is Newton's method: a lane
+that went too far steps back. Two kinds: curved (by `advance.curve_of`); and linear, where slip is so close to an
+invariant direction that nothing is left to integrate. Where slip falls to zero before the next event, and what is left
+of it is linear, hardly turns or is negligible, the steps end (`tail`).
+
+The error of a curved step is estimated as amplitude / rate x (rate x length)^9 / SMOOTH, where the amplitude is what
+the method integrates, per unit of the clock: h, or the second order in the angle to the invariant direction nearby.
+Nothing here carries a derivative.
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+
+from jimpact.numerics import divide, where
+from jimpact.slip.events import Ahead
+from jimpact.slip.flow import View
+from jimpact.slip.lane import Accuracy, Lane, State, size_of
+from jimpact.types import Flag, Scalar
+
+__all__ = ["Size", "clock", "step_size"]
+
+SMOOTH = 3e6  # calibrated on reference solutions; 9! is 4e5
+CAUTION = 4  # safety factor: the estimate of the error is up to 4 times too small
+LINE = 0.1  # share of the tolerance that a linear step may use up
+WELL_LINEAR = 2  # x that accuracy: else a curved step is as good
+LONGEST = 3.0  # rad or 1/rate of turning: beyond, the estimate of the error is not to be trusted
+GROWTH = 12.0  # largest logarithm of the growth of slip in a linear step: derivatives lose as many digits
+CURVED_GROWTH, CURVED_DECAY = 8.0, 40.0  # and of growth and decay in a curved one
+LEAST = 0.4  # power of the smallest number: slip does not fall below this, where its square would vanish
+SLOW = 0.1  # turn of slip while it falls to zero: closed form only if less
+SERIES = 15.0  # x the fourth power of that turn, and x how much g and h vary, bounds its error: fitted
+WORK = 50.0  # x the second order of that turn, bounds the error of its work: fitted
+MOST_SLOPE = 1e-4  # largest error of a derivative that it may make, whatever is admitted
+RESONANT = 0.25  # of g: where g + 3 dh is smaller, it has a large one
+ROUND = 8  # x epsilon x its terms: below this a rate, or slip, is round-off
+
+
+class Size(NamedTuple):
+    """Of the next step."""
+
+    reach: Scalar  # length of the clock x the slip here: the normal impulse, if slip kept its size
+    linear: Flag
+    ends: Flag  # slip may go to zero at once, in closed form
+
+
+class Error(NamedTuple):
+    """What a step may neglect. The amplitudes are relative to slip and per unit of the clock."""
+
+    turn: Scalar  # angle to the axis of the step
+    change: Scalar  # largest change of the angle by a change of the slip before, weighted as a derivative
+    admitted: Scalar  # relative to slip
+    admitted_slope: Scalar  # the same, but for a derivative: slip may be nothing, and its change not
+    curving: Scalar  # second-order rate at an invariant direction
+
+
+def step_size(lane: Lane, state: State, at: View, ahead: Ahead, accuracy: Accuracy) -> Size:
+    error, tiny = _errors(lane, state, at, accuracy), _tiny(at.r)
+    g, slope = jnp.abs(at.axes.g), jnp.abs(at.here.dh)
+    level = _level(at, error)
+    attracts = (at.here.dh < 0) | level
+    close = where(at.near | level, _spare(lane, state, at, error, accuracy), 0)
+    ends = _ends(lane, state, at, error, accuracy, ahead.event, (close >= 1) & attracts)
+
+    linear = at.near & (close >= WELL_LINEAR)
+    reach = where(attracts, jnp.inf, 0.5 * divide(jnp.log(jnp.maximum(close, 1)), slope))
+    decay = jnp.log(jnp.maximum(at.r / float(jnp.finfo(at.r.dtype).tiny) ** LEAST, 1))
+    within = where(at.axes.g > 0, GROWTH, decay) / (g + tiny)
+    curved = jnp.minimum(_curved_length(lane, at, error), within)
+    longest = jnp.minimum(where(linear, jnp.minimum(reach, within), curved), ahead.bend)
+    backward = -jnp.minimum(curved, 1 / (g + at.axes.f + tiny))
+    growth = where(close >= 1, at.axes.g, at.here.g)
+    length = jnp.maximum(jnp.minimum(longest, clock(ahead.event / at.unit, growth)), backward)
+    return Size(length * at.unit, linear, ends)
+
+
+def _tiny(like: Scalar) -> float:
+    return float(jnp.finfo(like.dtype).tiny) ** 0.5
+
+
+def _errors(lane: Lane, state: State, at: View, accuracy: Accuracy) -> Error:
+    size, _ = size_of(lane, state)
+    weight = jnp.maximum(lane.plane.mu, 1)
+    admitted = accuracy.tolerance * size / (at.unit * weight) + _tiny(at.r)
+    change = state.memory / (at.r * (accuracy.slope_tolerance / accuracy.tolerance))
+    curving = jnp.abs(at.axes.a) + jnp.abs(at.axes.b) + jnp.abs(at.here.dh)
+    return Error(jnp.abs(at.Y), change, admitted, jnp.minimum(admitted, accuracy.slope_tolerance), curving)
+
+
+def _level(at: View, error: Error) -> Flag:
+    """Whether slip is on its invariant direction but for round-off."""
+    round_off = ROUND * jnp.finfo(at.r.dtype).eps
+    there = at.near & (error.turn * jnp.abs(at.here.dh) <= round_off)
+    return (jnp.abs(at.here.h) <= round_off) | there
+
+
+def _spare(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy) -> Scalar:
+    """Accuracy of the linear flow in units of the one asked for, while slip stays close to its direction."""
+    admitted = _admitted_on_line(lane, size_of(lane, state)[0], at, accuracy)
+    slope = jnp.minimum(admitted, accuracy.slope_tolerance)
+    bend = error.turn * jnp.maximum(error.turn / slope, error.change / admitted)
+    bend = bend * (1 + where(at.near, 1 / (jnp.abs(at.here.dh) + _tiny(at.r)), 1))
+    return LINE / (bend + _tiny(at.r))
+
+
+def _admitted_on_line(lane: Lane, size: Scalar, at: View, accuracy: Accuracy) -> Scalar:
+    """Error admitted of slip, relative to it, along a line on which it falls at the rate g."""
+    return accuracy.tolerance * jnp.maximum(size * jnp.abs(at.axes.g) / at.unit, 1) / jnp.maximum(lane.plane.mu, 1)
+
+
+def _curved_length(lane: Lane, at: View, error: Error) -> Scalar:
+    here, near, tiny = at.here, at.near, _tiny(at.r)
+    h, dh, g = jnp.abs(here.h), jnp.abs(here.dh), jnp.abs(here.g)
+    turning = jnp.sqrt(dh * dh + h * lane.spread + 0.3 * g * g + h * h)
+    leaving = where(here.dh > 0, 2 * dh, dh) + 0.7 * g
+    rate = where(near, leaving, turning) + tiny
+    own = where(near, error.turn * error.turn * error.curving, h)
+    changed = error.change * where(near, error.turn * error.curving, dh)
+    worst = jnp.maximum(CAUTION * own / error.admitted_slope, changed / error.admitted)
+    length = (worst / (SMOOTH * rate) + tiny) ** (-1 / 9) / rate
+    length = where(near, length, jnp.minimum(length, LONGEST / (jnp.maximum(dh, h) + tiny)))
+    most = where(at.axes.g < 0, CURVED_DECAY, CURVED_GROWTH) / (jnp.abs(at.axes.g) + at.axes.f + tiny)
+    return jnp.minimum(length, most)
+
+
+def _ends(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy, event: Scalar, on_line: Flag) -> Flag:
+    """Whether slip may go to zero at once, in closed form, before the next event."""
+    size, terms = size_of(lane, state)
+    g, r = at.axes.g, at.r
+    # Zero comes before the event, or together with one that is just behind.
+    ahead = where(jnp.abs(event) <= accuracy.tolerance * size, jnp.abs(event), event)
+    falls = (g < 0) & (at.unit * at.X <= -g * ahead)
+    # So little slip that only its derivative matters, and no change across it is left.
+    faint = at.near & (g < 0) & (at.unit < accuracy.tolerance * size * jnp.abs(g))
+    faint &= state.memory <= accuracy.slope_tolerance
+    faint &= error.turn * error.turn <= 10 * accuracy.slope_tolerance
+    # Zero within round-off, where static friction holds what kinetic friction would let go.
+    held = lane.held & (g != 0) & (r <= ROUND * jnp.finfo(r.dtype).eps * terms)
+    return (falls & (on_line | _slow(lane, state, at, error, accuracy))) | faint | held
+
+
+def _slow(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy) -> Flag:
+    """Whether slip hardly turns while it falls to zero, as `advance.impulse_to_zero` wants it."""
+    size, _ = size_of(lane, state)
+    here, inverse, tiny = at.here, 1 / (jnp.abs(at.here.g) + _tiny(at.r)), _tiny(at.r)
+    turn, varies = jnp.abs(here.h) * inverse, (jnp.abs(here.b - 2 * here.c) + jnp.abs(here.dh)) * inverse
+    apart = jnp.minimum(jnp.abs(here.g + 3 * here.dh) * inverse, 1)
+    rest = SERIES * turn**4 * (turn + varies) * (1 + 20 * varies * varies) / (apart + tiny) ** 3
+    admitted = _admitted_on_line(lane, size, at, accuracy)
+    changed = rest * (1 + jnp.abs(here.dh) / (jnp.abs(here.h) + tiny)) * error.change
+    work = WORK * (turn * inverse) ** 2 * (jnp.abs(here.a) + jnp.abs(here.b)) * at.unit
+    lost = at.unit < accuracy.tolerance * accuracy.tolerance * size  # it would turn for many steps more
+    slope = accuracy.slope_tolerance * where(lost, jnp.full_like(rest, 10), 1)
+    fine = (rest <= jnp.minimum(admitted, jnp.minimum(slope, MOST_SLOPE))) & (changed <= admitted)
+    fine &= (work * at.r <= accuracy.tolerance * size) & (work <= accuracy.slope_tolerance)
+    return ~at.near & fine & (turn < SLOW) & (apart > RESONANT)
+
+
+def clock(q: Scalar, growth: Scalar) -> Scalar:
+    """Length of the clock for a normal impulse q along a straight line, in units of `View`; inf if slip ends before."""
+    grown = growth * q
+    reached = jnp.isfinite(q) & (grown > -1 + 64 * jnp.finfo(q.dtype).eps)
+    grown, q = where(reached, grown, 1), where(reached, q, 0)
+    small = jnp.abs(grown) < 1e-5
+    share = where(small, 1 - 0.5 * grown, jnp.log1p(grown) / where(small, 1, grown))
+    return where(reached, q * share, jnp.inf)
