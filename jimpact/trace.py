@@ -13,13 +13,13 @@ from jaxtyping import Float
 
 from jimpact.impact import check_followed, prepare
 from jimpact.laws.hodograph_law import Events, events_of, given_lane
-from jimpact.numerics import divide, norm, where
+from jimpact.numerics import divide, where
 from jimpact.rays import moved
-from jimpact.slip.advance import Move, curve_of, slide
+from jimpact.slip.advance import Move, advance
 from jimpact.slip.flow import View
 from jimpact.slip.integrate import Record, follow, recorded
 from jimpact.slip.lane import Lane, Stage
-from jimpact.slip.line import FAR
+from jimpact.slip.line import LONG
 from jimpact.slip.step import look
 from jimpact.slip.step_size import clock
 from jimpact.slip.tail import zero_slip
@@ -29,6 +29,7 @@ __all__ = ["Events", "Path", "trace"]
 
 ROOMY = 20  # samples: with fewer, the events are not among them
 NEWTON_STEPS = 12  # to the clock of a given normal impulse, kept in the step
+MOST = 1e3  # of the clock, in a fall to zero
 
 
 class Path(NamedTuple):
@@ -106,43 +107,39 @@ def _at(lane: Lane, records: Record, p: Scalar) -> tuple[Scalar, Scalar, Scalar]
     count = len(records.size.reach)
     index = count - 1 - jnp.argmax((records.before.ledger.impulse <= p)[::-1], 0)  # the last: some steps go back
     before, size = jax.tree.map(lambda a: jnp.take_along_axis(a, index[None], 0)[0], records)
-    at = look(lane, before)
-    rest = zero_slip(lane, before, at)
-    falls = before.stage == Stage.ZERO
+    at, plane = look(lane, before), lane.plane
+    rest, falls = zero_slip(lane, before, at), before.stage == Stage.ZERO
     gone = falls & (p >= rest.ledger.impulse)  # beyond zero slip: friction is constant
     begin = jax.tree.map(lambda a, b: where(gone, a, b), rest, before)
     missing = p - begin.ledger.impulse
-    length = where(size.reach > 0, size.reach / at.unit, jnp.inf)
-    ix, iy, work, k = _inside(lane, at, falls | size.linear, length, missing)
-    # On the way to zero where slip hardly turns, the impulse is a straight line.
-    slow, share = falls & ~at.near, divide(missing, rest.ledger.impulse - before.ledger.impulse)
-    ix, iy = where(slow, share * (rest.ix - before.ix), ix), where(slow, share * (rest.iy - before.iy), iy)
-    k = where(gone, lane.plane.w - lane.plane.dx * lane.tx - lane.plane.dy * lane.ty, k)
-    work = (begin.v + 0.5 * k * missing) * missing + where(gone | slow, 0, work)
-    so_far = begin.ledger.compression_work + begin.ledger.restitution_work
+    length = where(size.reach > 0, size.reach / at.unit, LONG / jnp.maximum(jnp.abs(at.axes.g), LONG / MOST))
+    move = _part(lane, at, size.linear, length, missing)
+    # The last of a fall to zero is a straight line.
+    left = missing - move.p
+    share = where(falls, divide(left, rest.ledger.impulse - before.ledger.impulse - move.p), 0)
+    ix, iy = (a + share * (b - c - a) for a, b, c in ((move.ix, rest.ix, before.ix), (move.iy, rest.iy, before.iy)))
+    k = plane.w - plane.mu * at.rate * at.axes.a
+    k = where(gone, plane.w - plane.dx * lane.tx - plane.dy * lane.ty, k)
+    beyond = where(gone, 0, move.work + move.v * left)
     return (
         begin.ix + where(gone, -lane.tx * missing, ix),
         begin.iy + where(gone, -lane.ty * missing, iy),
-        so_far + work,
+        begin.ledger.compression_work
+        + begin.ledger.restitution_work
+        + (begin.v + 0.5 * k * missing) * missing
+        + beyond,
     )
 
 
-def _inside(lane: Lane, at: View, linear: Flag, length: Scalar, p: Scalar) -> tuple[Scalar, Scalar, Scalar, Scalar]:
-    """Tangential impulse, work beyond (v + k p / 2) p, and k, where a part of a step has the normal impulse p."""
-    longest = FAR / (jnp.abs(at.axes.g) + 1e-30)
-
-    def part(t: Scalar) -> Move:
-        return slide(lane.plane, at, t, curve_of(lane.plane, at, where(linear, 0, t)))
+def _part(lane: Lane, at: View, linear: Flag, length: Scalar, p: Scalar) -> Move:
+    """The part of a step that has the normal impulse p, or the whole step if p is beyond."""
 
     def closer(_: int, now: tuple[Scalar, Scalar, Scalar]) -> tuple[Scalar, Scalar, Scalar]:
         t, low, high = now
-        move = part(t)
-        over = move.p - p
-        low, high = where(over < 0, t, low), where(over < 0, high, t)
-        newton = t - divide(over * at.rate, norm(move.x, move.y))
+        received, pace = jax.jvp(lambda t: advance(lane.plane, at, t, linear).p, (t,), (jnp.ones_like(t),))
+        low, high = where(received < p, t, low), where(received < p, high, t)
+        newton = t - divide(received - p, pace)
         return where((newton >= low) & (newton <= high), newton, 0.5 * (low + high)), low, high
 
-    guess, end = clock(p / at.unit, at.axes.g), jnp.minimum(length, longest)
-    begin = (jnp.minimum(end, guess), jnp.zeros_like(p), end)
-    move = part(lax.fori_loop(0, NEWTON_STEPS, closer, begin)[0])
-    return move.ix, move.iy, move.work, lane.plane.w - lane.plane.mu * at.rate * at.axes.a
+    begin = (jnp.minimum(length, clock(p / at.unit, at.axes.g)), jnp.zeros_like(p), length)
+    return advance(lane.plane, at, lax.fori_loop(0, NEWTON_STEPS, closer, begin)[0], linear)

@@ -15,11 +15,11 @@ from jimpact.laws.hodograph_law import given_lane
 from jimpact.rays import Plane, diverging_ray, invariant_directions
 from jimpact.restitution import change_phase, open_ledger
 from jimpact.slip import integrate
-from jimpact.slip.advance import curve_of, impulse_to_zero, slide
+from jimpact.slip.advance import advance, clock_at, impulse_to_zero
 from jimpact.slip.flow import axes_along, view
 from jimpact.slip.step import shift
 
-STEP = 1e-9  # relative: a step of order 8 and of a tenth of the unit of the clock, and the oracle at 1e-12
+STEP = 1e-11  # relative: a step of order 10 and of a fifth of the unit of the clock, and the oracle at 1e-12
 EXACT = 1e-13  # a linear step is a formula
 BESIDE, BESIDE_MOST = 1e-5, 1e-2  # beside invariant directions: for nine of ten, and for all
 SECOND = 1e-5  # of second derivatives, relative: differences of the gradient at 1e-4 are as good as 1e-7
@@ -35,8 +35,8 @@ def a_plane() -> tuple[Plane, jax.Array]:
     return Plane(*map(jnp.float64, numbers)), jnp.float64(2.0)
 
 
-def flow(plane: Plane, x: float, y: float, v: float, length: float) -> np.ndarray:
-    """Slip, normal velocity, normal and tangential impulse and normal work after a length of the clock."""
+def flow(plane: Plane, x: float, y: float, v: float, p: float | None = None) -> np.ndarray:
+    """Slip, normal velocity, impulses and normal work after a normal impulse p, or where slip is as good as zero."""
     bxx, bxy, byy, dx, dy, w, mu = map(float, plane)
 
     def slopes(_: float, z: np.ndarray) -> list[float]:
@@ -44,21 +44,50 @@ def flow(plane: Plane, x: float, y: float, v: float, length: float) -> np.ndarra
         along = [r * dx - mu * (bxx * z[0] + bxy * z[1]), r * dy - mu * (bxy * z[0] + byy * z[1])]
         return [*along, w * r - mu * (dx * z[0] + dy * z[1]), r, -mu * z[0], -mu * z[1], r * z[2]]
 
-    return solve_ivp(slopes, (0, length), [x, y, v, 0, 0, 0, 0], "DOP853", rtol=1e-12, atol=1e-14).y[:, -1]
+    def there(_: float, z: np.ndarray) -> float:
+        return z[3] - p
+
+    there.terminal = True
+    start, span = [x, y, v, 0, 0, 0, 0], (0, 80 if p is None or p > 0 else -80)
+    path = solve_ivp(slopes, span, start, "DOP853", rtol=1e-13, atol=1e-15, events=None if p is None else there)
+    return path.y[:, -1] if p is None else path.y_events[0][0]
+
+
+def whole(plane: Plane, rate: jax.Array, x: float, y: float, v: float, length: float) -> np.ndarray:
+    """A step, told as `flow` tells it."""
+    at = view(plane, rate, jnp.float64(x), jnp.float64(y))
+    move = advance(plane, at, jnp.float64(length), jnp.bool_(False))
+    k = plane.w - plane.mu * rate * at.axes.a
+    work = v * move.p + 0.5 * k * move.p**2 + move.work
+    return np.array([move.x, move.y, v + k * move.p + move.v, move.p, move.ix, move.iy, work])
 
 
 @pytest.mark.parametrize("angle", [0.3, 1.4, 2.9, -2.0])
-@pytest.mark.parametrize("length", [0.1, -0.1])
+@pytest.mark.parametrize("length", [0.2, -0.2])
 def test_step_follows_the_flow(angle: float, length: float) -> None:
     plane, rate = a_plane()
     x, y, v = 0.8 * np.cos(angle), 0.8 * np.sin(angle), -1.0
-    at = view(plane, rate, jnp.float64(x), jnp.float64(y))
-    length_in_units = jnp.float64(length) * rate
-    move = slide(plane, at, length_in_units, curve_of(plane, at, length_in_units))
-    k = plane.w - plane.mu * rate * at.axes.a
-    found = [move.x, move.y, v + k * move.p + move.v, move.p, move.ix, move.iy]
-    found.append(v * move.p + 0.5 * k * move.p**2 + move.work)
-    np.testing.assert_allclose(found, flow(plane, x, y, v, length), atol=STEP)
+    found = whole(plane, rate, x, y, v, length)
+    np.testing.assert_allclose(found, flow(plane, x, y, v, found[3]), atol=STEP)
+
+
+@pytest.mark.parametrize("converging", [True, False])
+@pytest.mark.parametrize("off", [0.1, -0.03])
+def test_step_beside_an_invariant_direction_follows_the_flow(converging: bool, off: float) -> None:
+    plane, rate, x, y = on_a_ray(converging)
+    x, y = float(x - off * y), float(y + off * x)
+    assert view(plane, rate, jnp.float64(x), jnp.float64(y)).near
+    found = whole(plane, rate, x, y, -1.0, 0.4)
+    np.testing.assert_allclose(found, flow(plane, x, y, -1.0, found[3]), atol=STEP)
+
+
+@pytest.mark.parametrize("converging", [True, False])
+@pytest.mark.parametrize("off", [0.1, 0.8])
+def test_direction_is_the_clock_of_a_step(converging: bool, off: float) -> None:
+    plane, rate, x, y = on_a_ray(converging)
+    at = view(plane, rate, x - off * y, y + off * x)
+    move = advance(plane, at, jnp.float64(0.3), jnp.bool_(False))
+    np.testing.assert_allclose(clock_at(at, move.x, move.y), 0.3, rtol=EXACT)
 
 
 def on_a_ray(converging: bool) -> tuple[Plane, jax.Array, jax.Array, jax.Array]:
@@ -74,8 +103,14 @@ def test_linear_step_is_exact_on_an_invariant_direction(length: float) -> None:
     plane, rate, x, y = on_a_ray(converging=True)
     at = view(plane, rate, x, y)
     g = axes_along(plane, x, y).g
-    move = slide(plane, at, jnp.float64(length) * rate, curve_of(plane, at, jnp.float64(0)))
+    move = advance(plane, at, jnp.float64(length) * rate, jnp.bool_(True))
     np.testing.assert_allclose(move.p, np.expm1(g * length) / g, rtol=EXACT)
+
+
+def totals(plane: Plane, a: jax.Array, rate: jax.Array, p: jax.Array, work: jax.Array) -> jax.Array:
+    """Normal impulse, and all its work in excess of v p."""
+    k = plane.w - plane.mu * rate * a
+    return jnp.stack([p, 0.5 * k * p * p + work])
 
 
 def test_way_to_zero_is_the_limit_of_long_steps() -> None:
@@ -84,11 +119,12 @@ def test_way_to_zero_is_the_limit_of_long_steps() -> None:
 
     def far(x: jax.Array, y: jax.Array) -> jax.Array:
         at = view(plane, rate, x, y)
-        move = slide(plane, at, jnp.float64(300.0), curve_of(plane, at, jnp.float64(0)))
-        return jnp.stack([move.p, move.work])
+        move = advance(plane, at, jnp.float64(300.0), jnp.bool_(True))
+        return totals(plane, at.axes.a, rate, move.p, move.work)
 
     def there(x: jax.Array, y: jax.Array) -> jax.Array:
-        return jnp.stack(impulse_to_zero(plane, view(plane, rate, x, y), jnp.bool_(True)))
+        at = view(plane, rate, x, y)
+        return totals(plane, at.here.a, rate, *impulse_to_zero(plane, at, jnp.sqrt(x * x + y * y), jnp.bool_(True)))
 
     np.testing.assert_allclose(there(x, y), far(x, y), atol=1e-12)
     np.testing.assert_allclose(jax.jacfwd(there, (0, 1))(x, y), jax.jacfwd(far, (0, 1))(x, y), atol=1e-12)
@@ -99,9 +135,8 @@ def test_way_to_zero_of_slip_that_hardly_turns(turn: float) -> None:
     """Nearly isotropic: the series against the flow."""
     plane = Plane(*map(jnp.float64, (1.0, turn, 1.0 + turn, 0.0, 0.0, 1.0, 0.7)))
     at = view(plane, jnp.float64(0.7), jnp.float64(1.0), jnp.float64(0.0))
-    assert not at.near
-    expected = flow(plane, 1.0, 0.0, -1.0, 80.0)[3]
-    np.testing.assert_allclose(impulse_to_zero(plane, at, jnp.bool_(True))[0], expected, rtol=SERIES)
+    expected = flow(plane, 1.0, 0.0, -1.0)[3]
+    np.testing.assert_allclose(impulse_to_zero(plane, at, jnp.float64(1), jnp.bool_(True))[0], expected, rtol=SERIES)
 
 
 def test_work_of_slip_that_hardly_turns() -> None:
@@ -109,9 +144,8 @@ def test_work_of_slip_that_hardly_turns() -> None:
     turn = 1e-4
     plane = Plane(*map(jnp.float64, (1.0, 0.3, 1.3, -0.21, 0.21 + turn, 1.0, 0.7)))
     at = view(plane, jnp.float64(2.0), jnp.float64(1.0), jnp.float64(0.0))
-    assert not at.near
-    _, beyond = impulse_to_zero(plane, at, jnp.bool_(True))
-    k, end = plane.w - plane.mu * plane.dx, flow(plane, 1.0, 0.0, -1.0, 80.0)
+    _, beyond = impulse_to_zero(plane, at, jnp.float64(1), jnp.bool_(True))
+    k, end = plane.w - plane.mu * plane.dx, flow(plane, 1.0, 0.0, -1.0)
     np.testing.assert_allclose(beyond, end[6] - (-1 + 0.5 * k * end[3]) * end[3], rtol=1e-2)
 
 

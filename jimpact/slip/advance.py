@@ -1,32 +1,40 @@
-"""Slip over a given length of the clock: the linear flow in closed form, the rest by a Runge-Kutta method.
+"""Slip over one step: integrals, because the direction of slip is a clock.
 
-In the axes of `flow.View` the linear part decouples into X = exp(g t) and Y = exp(-f t). Near an invariant direction
-these factors are taken out, elsewhere exp(g t) of both (Lawson 1967). So the method of order 8 (Dormand & Prince, as in
-Hairer, Norsett & Wanner 1993) sees only what U and the remaining h and c do. On an invariant direction that is nothing:
-a step of any length is exact there, and so are its derivatives, also across the direction.
+In axes along a direction s and across it slip is X (1, q). Its slope q changes by a law of its own,
 
-| letter | meaning                                                        | unit |
-|--------|----------------------------------------------------------------|------|
-| E, F   | exp(g t), exp(-f t)                                            | 1    |
-| G      | what is taken out of Y beyond E: F / E near a ray, else 1      | 1    |
-| lag    | change of the normal velocity beyond k p, by slip across       | r    |
+    dq/dtau = F(q) = h + dh q + q^2 psi(q)        psi = (b - a q) / (1 + w) + c        w = sqrt(1 + q^2)
+
+so a step uses a clock t in which q(t) is known: dq/dt is the linear part of F, and q = q0 + reach (exp(J t) - 1). All
+else follows by quadrature, with dtau = omega dt, omega = (dq/dt) / F and u = w - 1:
+
+    (ln X)' = omega (g + a u - c q)        p' = omega w X        (v - k p)' = omega mu X (a u - b q)
+
+What is of first order in q near an invariant direction, or a straight line elsewhere, is in closed form; Gauss's rule
+adds the rest. So a step of any length is exact on an invariant direction, and so are its first derivatives, also
+across that direction.
+
+| letter | meaning                                                       | unit |
+|--------|---------------------------------------------------------------|------|
+| J      | rate of the turn: dh, but never zero                          | 1    |
+| E, G   | exp(g t), exp(J t)                                            | 1    |
+| late   | the normal velocity lags behind k p by late (1 - exp(-f t)), to first order in q | r |
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jax.lax import stop_gradient
-from scipy.integrate import DOP853
 
 from jimpact.numerics import divide, where
 from jimpact.rays import Plane
 from jimpact.slip.flow import Axes, View
 from jimpact.types import Flag, Scalar
 
-__all__ = ["Curve", "Move", "curve_of", "impulse_to_zero", "slide"]
+__all__ = ["NODES", "Move", "advance", "clock_at", "impulse_to_zero"]
 
-A, B, C = DOP853.A.tolist(), DOP853.B.tolist(), DOP853.C.tolist()
+NODES = 5  # of Gauss's rule
+SLOWEST = 1e-6  # of the largest rate: |J| is at least this
 
 
 class Move(NamedTuple):
@@ -35,53 +43,114 @@ class Move(NamedTuple):
     p: Scalar
     ix: Scalar
     iy: Scalar
-    v: Scalar
+    v: Scalar  # beyond k p
     work: Scalar  # beyond (v + k p / 2) p
     x: Scalar
     y: Scalar
 
 
-class Curve(NamedTuple):
-    """What slip does beyond a straight line: change of X and Y without the growth, integrals, and work."""
+class Turn(NamedTuple):
+    """How the slope of slip changes: q = q0 + reach (exp(J t) - 1)."""
 
-    x: Scalar
-    y: Scalar
+    q0: Scalar
+    reach: Scalar
+    J: Scalar
+    behind: Scalar  # omega = 1 - behind q to first order; 0 if no invariant direction is near
+    shift: Scalar  # ln X = g t - shift (q - q0) to first order; likewise
+
+
+class Rest(NamedTuple):
+    """What Gauss's rule adds to ln X, to the integrals of X, Y and X u, and to the work; in units of X."""
+
+    log: Scalar
     in_x: Scalar
     in_y: Scalar
     in_u: Scalar
     work: Scalar
 
 
-def slide(plane: Plane, at: View, length: Scalar, curve: Curve) -> Move:
-    """Slip for a length of the clock: by the linear flow, and what the curve adds."""
-    axes, mu, r, unit = at.axes, plane.mu, at.r, at.unit
+def advance(plane: Plane, at: View, length: Scalar, linear: Flag) -> Move:
+    """Slip for a length of the clock t; `linear` leaves out all beyond the first order."""
+    axes, mu, r, unit, turn = at.axes, plane.mu, at.r, at.unit, _turn(at)
+    rest = _rest(mu, at, turn, where(linear, 0, length))
     zg, zf = axes.g * length, -axes.f * length
-    E, F = jnp.exp(zg), jnp.exp(zf)
-    Y = where(at.near, F, E) * (at.Y + curve.y)
-    X = E * (at.X + curve.x) - at.shift * Y
-    in_y = length * _mean(zf) * at.Y + curve.in_y
-    in_x = length * _mean(zg) * at.X + curve.in_x - at.shift * in_y
-    work = curve.work - axes.b * at.X * (at.Y / axes.btt) * length * _mean_less(zg, zg + zf)
-    v = mu * (axes.a * curve.in_u - axes.b * in_y)
+    change = turn.reach * jnp.expm1(turn.J * length)
+    X = at.X * jnp.exp(zg - turn.shift * change + rest.log)
+    Y = (turn.q0 + change) * X
+    across = turn.q0 * length * _mean(zf)
+    along = length * _mean(zg) * (1 + turn.shift * turn.q0) - (turn.behind + turn.shift) * across
+    in_x, in_y, in_u = at.X * (along + rest.in_x), at.X * (across + rest.in_y), at.X * rest.in_u
+    work = at.X * at.X * (rest.work - _late(axes, turn) * length * _mean_less(zg, zg + zf))
+    v = mu * (axes.a * in_u - axes.b * in_y)
     sx, sy = axes.sx, axes.sy
     ix, iy = -mu * unit * (in_x * sx - in_y * sy), -mu * unit * (in_x * sy + in_y * sx)
     x, y = r * (X * sx - Y * sy), r * (X * sy + Y * sx)
-    return Move(unit * (in_x + curve.in_u), ix, iy, r * v, r * unit * work, x, y)
+    return Move(unit * (in_x + in_u), ix, iy, r * v, r * unit * work, x, y)
 
 
-def impulse_to_zero(plane: Plane, at: View, falls: Flag) -> tuple[Scalar, Scalar]:
+def clock_at(at: View, x: Scalar, y: Scalar) -> Scalar:
+    """The clock t at which slip has the direction (x, y)."""
+    turn, axes = _turn(at), at.axes
+    q = divide(y * axes.sx - x * axes.sy, x * axes.sx + y * axes.sy)
+    return jnp.log1p(jnp.maximum(divide(q - turn.q0, turn.reach), -1)) / turn.J
+
+
+def _turn(at: View) -> Turn:
+    axes, near, q0 = at.axes, at.near, at.Y / at.X
+    J = where(jnp.abs(axes.dh) > SLOWEST, axes.dh, SLOWEST)
+    behind = where(near, (0.5 * axes.b + axes.c) / J, 0)
+    shift = where(near, (axes.c + axes.g * behind) / J, 0)
+    return Turn(q0, where(near, q0, axes.h / J), J, behind, shift)
+
+
+def _late(axes: Axes, turn: Turn) -> Scalar:
+    return axes.b * turn.q0 / axes.btt
+
+
+def _rest(mu: Scalar, at: View, turn: Turn, length: Scalar) -> Rest:
+    """Beyond the first order. Quotients keep XLA from computing long sums again for each of their uses."""
+    axes, late = at.axes, _late(at.axes, turn)
+    a, b, c, g = axes.a, axes.b, axes.c, axes.g
+    pace = where(length == 0, jnp.inf, 1 / length)
+    slope = turn.J * turn.shift
+    nodes, logs = [], []
+    for node in NODE:
+        t = node * length
+        E, grown = jnp.exp(g * t), jnp.expm1(turn.J * t)
+        q = turn.q0 + turn.reach * grown
+        w = jnp.sqrt(1 + q * q)
+        half = 1 / (1 + w)
+        u = q * q * half
+        slower = where(at.near, 1, grown / (1 + grown)) * (axes.dh - turn.J + q * ((b - a * q) * half + c))
+        F = turn.J + slower  # dq/dtau / (dq/dt), in units of 1/J
+        logs.append((turn.J * (a * u - c * q) - slower * g + slope * q * F) / F)
+        nodes.append((E, 1 + grown, q, u, turn.J / F))
+    sums: list[list[Scalar]] = [[], [], [], []]
+    lags, weights = [], []
+    for inner, (E, G, q, u, omega) in zip(INNER, nodes, strict=True):
+        shifted = turn.shift * (q - turn.q0)
+        X = omega * jnp.exp(_sum(inner, logs) / pace - shifted)
+        in_y, in_u = E * (q * X - turn.q0 * G), E * X * u
+        lags.append(mu * (a * in_u - b * in_y) / pace)
+        weights.append(E * X + in_u)
+        parts = E * (X - 1 + shifted + turn.behind * q), in_y, in_u, late * (E * G - 1) * (weights[-1] - E)
+        for total, part in zip(sums, parts, strict=True):
+            total.append(part)
+    sums[3] = [part + _sum(inner, lags) * weight for inner, part, weight in zip(INNER, sums[3], weights, strict=True)]
+    return Rest(*(_sum(WEIGHT, terms) / pace for terms in (logs, *sums)))
+
+
+def impulse_to_zero(plane: Plane, at: View, slip: Scalar, falls: Flag) -> tuple[Scalar, Scalar]:
     """Normal impulse until slip is zero, where it `falls`, and the work beyond (v + k p / 2) p; elsewhere 0.
 
-    On an invariant direction the linear flow is exact. Elsewhere p = r q(angle) with g q + h q' = -1, for slip that
-    hardly turns while it falls (`_relative_slope`).
+    p = slip q(angle) with g q + h q' = -1, for slip that hardly turns while it falls; exact on an invariant direction.
     """
-    axes, mu, unit = at.axes, plane.mu, at.unit
+    here, mu, rate = at.here, plane.mu, at.rate
     # Where nothing falls, the rates are 1: whatever the formulas make of them, no derivative overflows.
-    g, f, h = where(falls & (axes.g != 0), axes.g, -1), where(falls & (mu > 0), axes.f, 1), where(falls, at.h, 0)
-    along = where(at.near, -at.X / g - at.shift * at.Y / f, -at.X / (g + h * _relative_slope(axes, g, f, h)))
-    across = where(mu > 0, (at.Y - 0.5 * h * at.X / g) / axes.btt, 0)  # slip across, as the work weighs it
-    work = -axes.b * across * axes.f * at.X / (g * where(g == f, 1, g - f))
-    return where(falls, unit * along, 0), where(falls, at.r * unit * work, 0)
+    g, f, h = where(falls, here.g, -1), where(falls & (mu > 0), here.f, 1), where(falls, here.h, 0)
+    p = -slip / (g + h * _relative_slope(here, g, f, h)) / rate
+    work = 0.5 * mu * here.b * h * slip * slip / (g * g * where(g == f, 1, g - f)) / rate
+    return where(falls, p, 0), where(falls, work, 0)
 
 
 def _relative_slope(axes: Axes, g: Scalar, f: Scalar, h: Scalar) -> Scalar:
@@ -98,35 +167,22 @@ def _relative_slope(axes: Axes, g: Scalar, f: Scalar, h: Scalar) -> Scalar:
     return slope
 
 
-def curve_of(plane: Plane, at: View, length: Scalar) -> Curve:
-    """One step of the method; in units of slip, as in `flow`."""
-    axes, mu, shift, h, c = at.axes, plane.mu, at.shift, at.h, at.c
-    a, b, g = axes.a, axes.b, axes.g
-    taken, left = where(at.near, axes.dh, 0), where(at.near, 0, axes.dh)  # out of Y, beyond E
-    late = b * at.Y / axes.btt
-    pace = where(length == 0, jnp.inf, 1 / length)  # the `where` keeps XLA from making products of quotients
-    slopes: list[tuple[Scalar, ...]] = []  # of X and Y without their factors, and of the lag
-    integrands: list[tuple[Scalar, ...]] = []
-    for i, node in enumerate(C[: len(B)]):
-        x, y, lag = _sums(A[i][:i], slopes) if i else (jnp.zeros_like(h),) * 3
-        E, G = jnp.exp(node * length * g), jnp.exp(node * length * taken)
-        dy = G * y
-        Y = G * at.Y + dy
-        X = at.X + x - shift * Y
-        R = jnp.sqrt(X * X + Y * Y)
-        U = R - X
-        slope = (a + shift * b) * U - c * Y, (h * X + b * U + left * Y) / G, mu * E * (a * U - b * dy)
-        slopes.append(tuple(part / pace for part in slope))
-        integrands.append((E * x, E * dy, E * U, E * (R * lag + (R - at.X) * late * (E * G - 1))))
-    return Curve(*_sums(B, slopes)[:2], *(total / pace for total in _sums(B, integrands)))
+def _gauss(count: int) -> tuple[list[float], list[float], list[list[float]]]:
+    """Nodes and weights of Gauss's rule on [0, 1], and the weights of the integrals from 0 to each node."""
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    values = np.polynomial.legendre.legvander(nodes, count - 1)
+    integrals = [np.polynomial.legendre.Legendre.basis(i).integ(lbnd=-1)(nodes) for i in range(count)]
+    inner = np.linalg.solve(values.T, np.array(integrals)).T
+    return ((nodes + 1) / 2).tolist(), (weights / 2).tolist(), (inner / 2).tolist()
 
 
-def _sums(weights: Sequence[float], terms: Sequence[tuple[Scalar, ...]]) -> tuple[Scalar, ...]:
-    """The weighted sum of each component."""
-    used = [(weight, term) for weight, term in zip(weights, terms, strict=True) if weight]
-    total = tuple(used[0][0] * part for part in used[0][1])
-    for weight, term in used[1:]:
-        total = tuple(sum_ + weight * part for sum_, part in zip(total, term, strict=True))
+NODE, WEIGHT, INNER = _gauss(NODES)
+
+
+def _sum(weights: list[float], terms: list[Scalar]) -> Scalar:
+    total = weights[0] * terms[0]
+    for weight, term in zip(weights[1:], terms[1:], strict=True):
+        total = total + weight * term
     return total
 
 

@@ -28,11 +28,11 @@ from jimpact.types import Flag, Scalar
 
 __all__ = ["Axes", "View", "axes_along", "view"]
 
-NEAR = 0.1  # rad: an invariant direction as close as this is the axis of a step
-FLAT = 0.02  # of the largest rate: where h changes slower than this with the angle, it must be closer in proportion
+NEAR = 0.3  # rad: an invariant direction as close as this is the axis of a step
+CURVED = 0.3  # of h: its second order in the angle, at most
 FLATTEST = 1e-4  # and where it changes slower than this, none is near
 FOUND = 10  # x sqrt(epsilon) rad: a last Newton step no longer than this has found it; its error is the square
-GUESSES = 1  # Newton steps to the invariant direction, after the first guess
+GUESSES = 2  # Newton steps to the invariant direction, after the first guess
 DERIVATIVES = 2  # and then differentiated ones: each gives one more order of derivative
 
 
@@ -68,11 +68,9 @@ class View(NamedTuple):
     here: Axes
     axes: Axes
     near: Flag
-    shift: Scalar
-    X: Scalar  # slip along the axis + shift Y, in units of r
+    X: Scalar  # slip along the axis, in units of r
     Y: Scalar  # slip across it
-    h: Scalar  # what is left of h and c in these axes: 0 if near
-    c: Scalar
+    h: Scalar  # of the axes: 0 if near
 
     @property
     def unit(self) -> Scalar:
@@ -95,9 +93,8 @@ def view(plane: Plane, rate: Scalar, x: Scalar, y: Scalar) -> View:
     axes = _turned(plane.mu, here, tangent)
     here, axes = (Axes(*old[:2], *(a / rate for a in old[2:])) for old in (here, axes))
     sx, sy, r = axes.sx, axes.sy, stop_gradient(r)
-    shift, Y = where(near, divide(axes.c, axes.dh), 0), where(near, (y * sx - x * sy) / r, 0)
-    X = (x * sx + y * sy) / r + shift * Y
-    return View(r, rate, here, axes, near, shift, X, Y, where(near, 0, axes.h), where(near, 0, axes.c))
+    X, Y = (x * sx + y * sy) / r, where(near, (y * sx - x * sy) / r, 0)
+    return View(r, rate, here, axes, near, X, Y, where(near, 0, axes.h))
 
 
 def _turned(mu: Scalar, old: Axes, t: Scalar) -> Axes:
@@ -120,7 +117,8 @@ def _ray(here: Axes, rate: Scalar) -> tuple[Scalar, Flag]:
     frozen = stop_gradient(here)
     guess = -divide(frozen.h, frozen.dh)
     slope = jnp.abs(frozen.dh) / rate
-    near = (slope > FLATTEST) & (jnp.abs(guess) <= NEAR * jnp.minimum(slope / FLAT, 1))
+    bend = jnp.abs(0.5 * frozen.b + frozen.c) / rate
+    near = (slope > FLATTEST) & (jnp.abs(guess) <= NEAR) & (jnp.abs(guess) * bend <= CURVED * slope)
     t = where(near, guess, 0)
     for _ in range(GUESSES):
         t = t + _newton(frozen, t, near)

@@ -51,7 +51,6 @@ class Lane(NamedTuple):
     tx: Scalar  # friction per normal impulse from zero slip on: of stick, or along the diverging ray
     ty: Scalar
     rate: Scalar  # bounds g and h, not zero; no derivative
-    spread: Scalar  # bounds dg/dangle and dh/dangle, in units of the rate; no derivative
     mark: Mark  # of event "l"
 
 
@@ -90,9 +89,8 @@ def lane_of(
     rate = stop_gradient(largest_rate(plane))
     rate = where(rate > 0, rate, 1)
     held = sticks & (needed > plane.mu * plane.mu)
-    spread = norm(plane.dx, plane.dy) + plane.mu * norm(plane.bxx - plane.byy, 2 * plane.bxy)
     mark = mark_of(plane, x0, y0, line_tolerance)
-    return Lane(plane, x0, y0, v0, e, sticks, held, tx, ty, rate, stop_gradient(spread) / rate, mark)
+    return Lane(plane, x0, y0, v0, e, sticks, held, tx, ty, rate, mark)
 
 
 def start(lane: Lane) -> State:

@@ -15,7 +15,7 @@ from jax.lax import stop_gradient
 from jimpact.numerics import where
 from jimpact.rays import Plane, moved
 from jimpact.restitution import StopRule, book, change_phase, work_over
-from jimpact.slip.advance import curve_of, slide
+from jimpact.slip.advance import advance
 from jimpact.slip.events import look_ahead, slopes_of
 from jimpact.slip.flow import View, axes_along, view
 from jimpact.slip.lane import Accuracy, Lane, Stage, State, size_of
@@ -58,7 +58,7 @@ def plan(lane: Lane, state: State, at: View, rule: StopRule, accuracy: Accuracy)
 
 def _moved(lane: Lane, state: State, at: View, size: Size) -> State:
     plane, slips, length = lane.plane, size.reach != 0, size.reach / at.unit
-    move = slide(plane, at, length, curve_of(plane, at, where(size.linear, 0, length)))
+    move = advance(plane, at, length, size.linear)
     k = plane.w - plane.mu * at.rate * at.axes.a
     p = where(slips, move.p, 0)
     after = state._replace(
@@ -73,7 +73,7 @@ def _moved(lane: Lane, state: State, at: View, size: Size) -> State:
     # Before the step the normal impulse had no derivative, so now it has that of p.
     x, y = where(slips, after.x, 1), where(slips, after.y, 0)
     after = booked(after, _no_shift(plane, x, y, after.v, where(slips, stop_gradient(p) - p, 0)))
-    return _noted(lane, state, Crossing(state.x, state.y, state.ledger.impulse, length, size.linear), after)
+    return _noted(lane, state, Crossing(state.x, state.y, state.ledger.impulse), after)
 
 
 def _noted(lane: Lane, before: State, now: Crossing, state: State) -> State:

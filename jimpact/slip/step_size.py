@@ -1,13 +1,13 @@
 """How long is the next step, and of what kind? Chosen per lane before the step; no step is ever rejected.
 
 A step goes to the next event (`events`), or as far as its error allows. Near an event this is Newton's method: a lane
-that went too far steps back. Two kinds: curved (by `advance.curve_of`); and linear, where slip is so close to an
+that went too far steps back. Two kinds: curved; and linear, where slip is so close to an
 invariant direction that nothing is left to integrate. Where slip falls to zero before the next event, and what is left
 of it is linear, hardly turns or is negligible, the steps end (`tail`).
 
-The error of a curved step is estimated as amplitude / rate x (rate x length)^9 / SMOOTH, where the amplitude is what
-the method integrates, per unit of the clock: h, or the second order in the angle to the invariant direction nearby.
-Nothing here carries a derivative.
+The error of a curved step is estimated as amplitude / rate x (rate x length)^(2 NODES + 1) / SMOOTH. The amplitude
+is what Gauss's rule integrates, per unit of the clock: h, or the second order in the angle to the invariant direction
+nearby. Nothing here carries a derivative.
 """
 
 from typing import NamedTuple
@@ -15,6 +15,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 
 from jimpact.numerics import divide, where
+from jimpact.slip.advance import NODES
 from jimpact.slip.events import Ahead
 from jimpact.slip.flow import View
 from jimpact.slip.lane import Accuracy, Lane, State, size_of
@@ -22,11 +23,11 @@ from jimpact.types import Flag, Scalar
 
 __all__ = ["Size", "clock", "step_size"]
 
-SMOOTH = 3e6  # calibrated on reference solutions; 9! is 4e5
-CAUTION = 4  # safety factor: the estimate of the error is up to 4 times too small
+SMOOTH = 3e8  # calibrated on steps with many nodes
+CAUTION = 10  # safety factor: the estimate is up to 10 times too small, if no invariant direction is near
+POLE = 0.7  # of the way to a pole of omega
 LINE = 0.1  # share of the tolerance that a linear step may use up
 WELL_LINEAR = 2  # x that accuracy: else a curved step is as good
-LONGEST = 3.0  # rad or 1/rate of turning: beyond, the estimate of the error is not to be trusted
 GROWTH = 12.0  # largest logarithm of the growth of slip in a linear step: derivatives lose as many digits
 CURVED_GROWTH, CURVED_DECAY = 8.0, 40.0  # and of growth and decay in a curved one
 LEAST = 0.4  # power of the smallest number: slip does not fall below this, where its square would vanish
@@ -35,6 +36,7 @@ SERIES = 15.0  # x the fourth power of that turn, and x how much g and h vary, b
 WORK = 50.0  # x the second order of that turn, bounds the error of its work: fitted
 MOST_SLOPE = 1e-4  # largest error of a derivative that it may make, whatever is admitted
 RESONANT = 0.25  # of g: where g + 3 dh is smaller, it has a large one
+ESCAPE = 18.0  # decay, as a logarithm, of what it has beside a repelling direction and the series does not see
 ROUND = 8  # x epsilon x its terms: below this a rate, or slip, is round-off
 
 
@@ -68,7 +70,7 @@ def step_size(lane: Lane, state: State, at: View, ahead: Ahead, accuracy: Accura
     reach = where(attracts, jnp.inf, 0.5 * divide(jnp.log(jnp.maximum(close, 1)), slope))
     decay = jnp.log(jnp.maximum(at.r / float(jnp.finfo(at.r.dtype).tiny) ** LEAST, 1))
     within = where(at.axes.g > 0, GROWTH, decay) / (g + tiny)
-    curved = jnp.minimum(_curved_length(lane, at, error), within)
+    curved = jnp.minimum(_curved_length(at, error), within)
     longest = jnp.minimum(where(linear, jnp.minimum(reach, within), curved), ahead.bend)
     backward = -jnp.minimum(curved, 1 / (g + at.axes.f + tiny))
     growth = where(close >= 1, at.axes.g, at.here.g)
@@ -110,19 +112,31 @@ def _admitted_on_line(lane: Lane, size: Scalar, at: View, accuracy: Accuracy) ->
     return accuracy.tolerance * jnp.maximum(size * jnp.abs(at.axes.g) / at.unit, 1) / jnp.maximum(lane.plane.mu, 1)
 
 
-def _curved_length(lane: Lane, at: View, error: Error) -> Scalar:
+def _curved_length(at: View, error: Error) -> Scalar:
+    tiny = _tiny(at.r)
+    rate, longest = _rates(at, error)
+    own = where(at.near, error.turn * error.turn * error.curving, CAUTION * jnp.abs(at.here.h))
+    changed = error.change * where(at.near, error.turn * error.curving, jnp.abs(at.here.dh))
+    worst = jnp.maximum(own / error.admitted_slope, changed / error.admitted)
+    length = (worst / (SMOOTH * rate) + tiny) ** (-1 / (2 * NODES + 1)) / rate
+    most = where(at.axes.g < 0, CURVED_DECAY, CURVED_GROWTH) / (jnp.abs(at.axes.g) + at.axes.f + tiny)
+    return jnp.minimum(length, jnp.minimum(longest, most))
+
+
+def _rates(at: View, error: Error) -> tuple[Scalar, Scalar]:
+    """How fast the integrands of a step vary, and the length beyond which its clock fails: omega has a pole ahead."""
     here, near, tiny = at.here, at.near, _tiny(at.r)
     h, dh, g = jnp.abs(here.h), jnp.abs(here.dh), jnp.abs(here.g)
-    turning = jnp.sqrt(dh * dh + h * lane.spread + 0.3 * g * g + h * h)
+    # omega = 1 / (1 + second t^2 + third t^3 ..) far from an invariant direction, if J = dh.
+    second, third = here.h * (0.5 * here.b + here.c), jnp.cbrt(jnp.abs(here.a) * h * h)
+    poles = where(second < 0, -6 * second, 2 * second) + third * third
+    turning = jnp.sqrt(0.7 * dh * dh + poles + 0.4 * g * g + 2 * h * h)
     leaving = where(here.dh > 0, 2 * dh, dh) + 0.7 * g
-    rate = where(near, leaving, turning) + tiny
-    own = where(near, error.turn * error.turn * error.curving, h)
-    changed = error.change * where(near, error.turn * error.curving, dh)
-    worst = jnp.maximum(CAUTION * own / error.admitted_slope, changed / error.admitted)
-    length = (worst / (SMOOTH * rate) + tiny) ** (-1 / 9) / rate
-    length = where(near, length, jnp.minimum(length, LONGEST / (jnp.maximum(dh, h) + tiny)))
-    most = where(at.axes.g < 0, CURVED_DECAY, CURVED_GROWTH) / (jnp.abs(at.axes.g) + at.axes.f + tiny)
-    return jnp.minimum(length, most)
+    pole = jnp.sqrt(where(second < 0, -second, 0.1 * second)) + 0.5 * third + 0.1 * dh + 0.5 * h
+    # And 1 / (1 + q psi / dh) near one.
+    bend = error.turn * jnp.abs(0.5 * at.axes.b + at.axes.c)
+    out = where(here.dh > 0, jnp.log(jnp.maximum(POLE * dh / (bend + tiny), 2)) / (dh + tiny), jnp.inf)
+    return where(near, leaving, turning) + tiny, where(near, out, POLE / (pole + tiny))
 
 
 def _ends(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy, event: Scalar, on_line: Flag) -> Flag:
@@ -151,11 +165,13 @@ def _slow(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy) 
     admitted = _admitted_on_line(lane, size, at, accuracy)
     changed = rest * (1 + jnp.abs(here.dh) / (jnp.abs(here.h) + tiny)) * error.change
     work = WORK * (turn * inverse) ** 2 * (jnp.abs(here.a) + jnp.abs(here.b)) * at.unit
-    lost = at.unit < accuracy.tolerance * accuracy.tolerance * size  # it would turn for many steps more
+    lost = at.unit < accuracy.tolerance * size  # it would turn for many steps more
     slope = accuracy.slope_tolerance * where(lost, jnp.full_like(rest, 10), 1)
     fine = (rest <= jnp.minimum(admitted, jnp.minimum(slope, MOST_SLOPE))) & (changed <= admitted)
     fine &= (work * at.r <= accuracy.tolerance * size) & (work <= accuracy.slope_tolerance)
-    return ~at.near & fine & (turn < SLOW) & (apart > RESONANT)
+    # Beside a repelling direction the impulse to zero has a term angle^(-g/dh), which no series sees.
+    hidden = (jnp.abs(here.g) - here.dh) * -jnp.log(error.turn + tiny) > here.dh * ESCAPE
+    return fine & (~at.near | (here.dh < 0) | hidden) & (turn < SLOW) & (apart > RESONANT)
 
 
 def clock(q: Scalar, growth: Scalar) -> Scalar:

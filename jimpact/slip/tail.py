@@ -9,14 +9,14 @@ more at most.
 import jax
 import jax.numpy as jnp
 
-from jimpact.numerics import where
+from jimpact.numerics import norm, where
 from jimpact.rays import solve_b
 from jimpact.restitution import Slopes, StopRule, book, change_phase
 from jimpact.slip.advance import impulse_to_zero
 from jimpact.slip.events import slopes_of
 from jimpact.slip.flow import View
 from jimpact.slip.lane import Lane, Stage, State
-from jimpact.slip.line import FAR, Crossing, crossed
+from jimpact.slip.line import Crossing, crossed
 from jimpact.slip.step import booked, look, shift
 from jimpact.types import Scalar
 
@@ -43,14 +43,15 @@ def zero_slip(lane: Lane, state: State, at: View) -> State:
     """Where slip is zero: the impulse is the one that stops it, also if it was zero before the impact and sticks."""
     plane, started = lane.plane, (state.x != 0) | (state.y != 0)
     falls = (state.stage == Stage.ZERO) & started
-    p, work = impulse_to_zero(plane, at, falls)
-    k = plane.w - plane.mu * at.rate * at.axes.a
+    p, work = impulse_to_zero(plane, at, norm(state.x, state.y), falls)
+    k = plane.w - plane.mu * at.rate * at.here.a
     total = state.ledger.impulse + p
     ix, iy = solve_b(plane, -lane.x0 - plane.dx * total, -lane.y0 - plane.dy * total)
     fixed = where(started, plane.mu > 0, lane.sticks)
     v = where(fixed, lane.v0 + plane.w * total + plane.dx * ix + plane.dy * iy, state.v + k * p)
     ledger = book(state.ledger, p, (state.v + 0.5 * k * p) * p + work)
-    now = Crossing(state.x, state.y, state.ledger.impulse, FAR / (jnp.abs(at.axes.g) + 1e-30), falls)
+    now = Crossing(state.x, state.y, state.ledger.impulse)
+    crossing = crossed(lane.mark, state.crossing, now, at.axes.sx, at.axes.sy)
     return state._replace(
         v=v,
         ix=where(fixed, ix, state.ix),
@@ -58,7 +59,7 @@ def zero_slip(lane: Lane, state: State, at: View) -> State:
         ledger=ledger,
         zero_at=where(falls, total, state.zero_at),
         compressing_at_zero=where(falls, ledger.compressing, state.compressing_at_zero),
-        crossing=crossed(lane.mark, state.crossing, now, at.axes.sx, at.axes.sy),
+        crossing=jax.tree.map(lambda a, b: where(falls, a, b), crossing, state.crossing),
     )
 
 
