@@ -121,15 +121,15 @@ def _rest(mu: Scalar, at: View, turn: Turn, length: Scalar) -> Rest:
         w = jnp.sqrt(1 + q * q)
         half = 1 / (1 + w)
         u = q * q * half
-        slower = where(at.near, 1, grown / (1 + grown)) * (axes.dh - turn.J + q * ((b - a * q) * half + c))
-        F = turn.J + slower  # dq/dtau / (dq/dt), in units of 1/J
-        logs.append((turn.J * (a * u - c * q) - slower * g + slope * q * F) / F)
-        nodes.append((E, 1 + grown, q, u, turn.J / F))
+        more = where(at.near, 1, grown / (1 + grown)) * (axes.dh - turn.J + q * ((b - a * q) * half + c)) / turn.J
+        F = 1 + more  # dq/dtau in units of dq/dt
+        logs.append((a * u - c * q - g * more + slope * q * F) / F)
+        nodes.append((E, 1 + grown, q, u, F))
     sums: list[list[Scalar]] = [[], [], [], []]
     lags, weights = [], []
-    for inner, (E, G, q, u, omega) in zip(INNER, nodes, strict=True):
+    for inner, (E, G, q, u, F) in zip(INNER, nodes, strict=True):
         shifted = turn.shift * (q - turn.q0)
-        X = omega * jnp.exp(_sum(inner, logs) / pace - shifted)
+        X = jnp.exp(_sum(inner, logs) / pace - shifted) / F
         in_y, in_u = E * (q * X - turn.q0 * G), E * X * u
         lags.append(mu * (a * in_u - b * in_y) / pace)
         weights.append(E * X + in_u)

@@ -23,7 +23,7 @@ from jimpact.slip.line import Crossing, crossed
 from jimpact.slip.step_size import Size, step_size
 from jimpact.types import Flag, Scalar
 
-__all__ = ["PLAN", "booked", "look", "plan", "shift", "step"]
+__all__ = ["PLAN", "added", "booked", "look", "plan", "shift", "slopes_along", "step"]
 
 PLAN = "plan"  # what reverse mode keeps of a step, beside the state before it
 SLIGHT = 0.6  # power of epsilon: slip below this share of its terms counts as zero, at any accuracy
@@ -112,13 +112,21 @@ def _no_shift_jvp(given: tuple, changes: tuple) -> tuple:
 
 
 def shift(plane: Plane, x: Scalar, y: Scalar, v: Scalar, p: Scalar) -> tuple[Scalar, ...]:
-    """What a small normal impulse p adds to slip, normal velocity, impulses and work, to second order."""
+    """What a small normal impulse p adds at the slip (x, y), to second order."""
     r = jnp.sqrt(x * x + y * y)
     axes = axes_along(plane, x / r, y / r)
-    tx, ty, turn = plane.mu * axes.sx, plane.mu * axes.sy, axes.h / r
-    k, k2 = plane.w - plane.mu * axes.a, -plane.mu * axes.b * turn
-    half = 0.5 * p * p * turn
+    return added(plane, plane.mu * axes.sx, plane.mu * axes.sy, axes.h / r, v, p)
+
+
+def slopes_along(plane: Plane, tx: Scalar, ty: Scalar, turn: Scalar) -> tuple[Scalar, Scalar]:
+    """dv/dp and d2v/dp2 under the friction -(tx, ty) per normal impulse, which turns by `turn` per normal impulse."""
+    return plane.w - plane.dx * tx - plane.dy * ty, (plane.dx * ty - plane.dy * tx) * turn
+
+
+def added(plane: Plane, tx: Scalar, ty: Scalar, turn: Scalar, v: Scalar, p: Scalar) -> tuple[Scalar, ...]:
+    """What a normal impulse p adds to slip, normal velocity, impulses and work, under that friction."""
+    k, k2 = slopes_along(plane, tx, ty, turn)
+    half, zero = 0.5 * p * p * turn, jnp.zeros_like(p)
     ix, iy = half * ty - tx * p, -half * tx - ty * p
-    zero = jnp.zeros_like(p)
     slip_x, slip_y, _ = moved(plane, zero, zero, zero, ix, iy, p)
     return slip_x, slip_y, k * p + 0.5 * k2 * p * p, ix, iy, p, work_over(v, k, k2, p)

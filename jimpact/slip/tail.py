@@ -13,30 +13,28 @@ from jimpact.numerics import norm, where
 from jimpact.rays import solve_b
 from jimpact.restitution import Slopes, StopRule, book, change_phase
 from jimpact.slip.advance import impulse_to_zero
-from jimpact.slip.events import slopes_of
 from jimpact.slip.flow import View
 from jimpact.slip.lane import Lane, Stage, State
 from jimpact.slip.line import Crossing, crossed
-from jimpact.slip.step import booked, look, shift
-from jimpact.types import Scalar
+from jimpact.slip.step import added, booked, look, slopes_along
 
 __all__ = ["finish", "zero_slip"]
 
 
 def finish(lane: Lane, state: State, rule: StopRule) -> State:
     """The impact at its end; where it still slips, the state as it is."""
-    at = look(lane, state)
-    stopped, rested = _stopped(lane, state, at, rule), _from_zero(lane, zero_slip(lane, state, at), rule)
-    pick = lambda a, b, c: where(state.stage == Stage.STOP, a, where(state.stage == Stage.ZERO, b, c))  # noqa: E731
-    return jax.tree.map(pick, stopped, rested, state)
-
-
-def _stopped(lane: Lane, state: State, at: View, rule: StopRule) -> State:
-    slopes = slopes_of(lane, at)._replace(fade=jnp.zeros_like(state.v))
-    stops = state.stage == Stage.STOP
-    p = where(stops, _distance(lane, state, slopes, rule), 0)
-    x, y = where(stops, state.x, 1), where(stops, state.y, 0)
-    return booked(state, shift(lane.plane, x, y, state.v, p))
+    at, plane = look(lane, state), lane.plane
+    stops, falls = state.stage == Stage.STOP, state.stage == Stage.ZERO
+    rested = _to_rest(lane, zero_slip(lane, state, at))
+    begin = jax.tree.map(lambda a, b: where(falls, a, b), rested, state)
+    here, mu = at.here, where(stops, plane.mu, 0)
+    tx, ty = where(stops, mu * here.sx, lane.tx), where(stops, mu * here.sy, lane.ty)
+    turn = where(stops, here.h / at.unit, 0)
+    k, k2 = slopes_along(plane, tx, ty, turn)
+    missing = rule.missing(begin.ledger, begin.v, lane.v0, lane.e)
+    p = rule.distance(missing, begin.v, Slopes(k, k2, jnp.zeros_like(k)), begin.ledger, lane.e)
+    p = where((stops | falls) & jnp.isfinite(p), p, 0)
+    return booked(begin, added(plane, tx, ty, turn, begin.v, p))
 
 
 def zero_slip(lane: Lane, state: State, at: View) -> State:
@@ -63,21 +61,10 @@ def zero_slip(lane: Lane, state: State, at: View) -> State:
     )
 
 
-def _from_zero(lane: Lane, state: State, rule: StopRule) -> State:
-    """From zero slip to the end: to v = 0 if still compressing, and to the stop."""
-    plane, zero, compressing = lane.plane, jnp.zeros_like(state.v), state.ledger.compressing
-    slopes = Slopes(plane.w - plane.dx * lane.tx - plane.dy * lane.ty, zero, zero)
-    state = _straight(lane, state, slopes.k, where(compressing, -state.v / slopes.k, 0))
-    state = state._replace(ledger=change_phase(state.ledger, compressing, state.v, slopes.k, zero))
-    return _straight(lane, state, slopes.k, _distance(lane, state, slopes, rule))
-
-
-def _straight(lane: Lane, state: State, k: Scalar, p: Scalar) -> State:
-    ledger = book(state.ledger, p, (state.v + 0.5 * k * p) * p)
-    return state._replace(v=state.v + k * p, ix=state.ix - lane.tx * p, iy=state.iy - lane.ty * p, ledger=ledger)
-
-
-def _distance(lane: Lane, state: State, slopes: Slopes, rule: StopRule) -> Scalar:
-    missing = rule.missing(state.ledger, state.v, lane.v0, lane.e)
-    distance = rule.distance(missing, state.v, slopes, state.ledger, lane.e)
-    return where(jnp.isfinite(distance), distance, 0)
+def _to_rest(lane: Lane, state: State) -> State:
+    """From zero slip to the end of compression, if it has not ended yet."""
+    plane, compressing = lane.plane, state.ledger.compressing
+    k, zero = plane.w - plane.dx * lane.tx - plane.dy * lane.ty, jnp.zeros_like(state.v)
+    p = where(compressing, -state.v / k, 0)
+    after = booked(state, added(plane, lane.tx, lane.ty, zero, state.v, p))
+    return after._replace(ledger=change_phase(after.ledger, compressing, after.v, k, zero))
