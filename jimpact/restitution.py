@@ -86,7 +86,7 @@ class StopRule(NamedTuple):
 
 def open_ledger(like: Scalar) -> Ledger:
     zero = jnp.zeros_like(like)
-    return Ledger(jnp.zeros_like(like, jnp.int32), zero, zero, zero, zero, zero, zero, zero)
+    return Ledger(jnp.zeros_like(like, jnp.int8), zero, zero, zero, zero, zero, zero, zero)
 
 
 def book(ledger: Ledger, impulse: Scalar, work: Scalar) -> Ledger:
@@ -121,7 +121,7 @@ def change_phase(ledger: Ledger, now: Flag, v: Scalar, k: Scalar, k2: Scalar) ->
     work, c = where(now, work_over(v, k, k2, x), 0), ledger.compressing
     sign, at = where(c, jnp.ones_like(x), -1), ledger.impulse + x
     return ledger._replace(
-        phase=ledger.phase + now.astype(jnp.int32),
+        phase=ledger.phase + now.astype(jnp.int8),
         compression_impulse=ledger.compression_impulse + sign * x,
         compression_work=ledger.compression_work + sign * work,
         restitution_work=ledger.restitution_work - sign * work,

@@ -22,6 +22,7 @@ from jimpact.slip.step import shift
 STEP = 1e-11  # relative: a step of order 10 and of a fifth of the unit of the clock, and the oracle at 1e-12
 EXACT = 1e-13  # a linear step is a formula
 BESIDE, BESIDE_MOST = 1e-5, 1e-2  # beside invariant directions: for nine of ten, and for all
+BESIDE_ROUND = 1e-6  # the angle is known to 1e-3 of itself, and the derivative varies with its power 0.27
 SECOND = 1e-5  # of second derivatives, relative: differences of the gradient at 1e-4 are as good as 1e-7
 SERIES = 1e-7  # relative: 15 x the fourth power of a turn of 0.02, by a change of 0.06
 SAME = 1e-12  # the same steps, compiled in another shape
@@ -107,12 +108,6 @@ def test_linear_step_is_exact_on_an_invariant_direction(length: float) -> None:
     np.testing.assert_allclose(move.p, np.expm1(g * length) / g, rtol=EXACT)
 
 
-def totals(plane: Plane, a: jax.Array, rate: jax.Array, p: jax.Array, work: jax.Array) -> jax.Array:
-    """Normal impulse, and all its work in excess of v p."""
-    k = plane.w - plane.mu * rate * a
-    return jnp.stack([p, 0.5 * k * p * p + work])
-
-
 def test_way_to_zero_is_the_limit_of_long_steps() -> None:
     """Value and derivative, also across the direction."""
     plane, rate, x, y = on_a_ray(converging=True)
@@ -120,11 +115,12 @@ def test_way_to_zero_is_the_limit_of_long_steps() -> None:
     def far(x: jax.Array, y: jax.Array) -> jax.Array:
         at = view(plane, rate, x, y)
         move = advance(plane, at, jnp.float64(300.0), jnp.bool_(True))
-        return totals(plane, at.axes.a, rate, move.p, move.work)
+        k = plane.w - plane.mu * rate * at.axes.a
+        return jnp.stack([move.p, 0.5 * k * move.p**2 + move.work])
 
     def there(x: jax.Array, y: jax.Array) -> jax.Array:
         at = view(plane, rate, x, y)
-        return totals(plane, at.here.a, rate, *impulse_to_zero(plane, at, jnp.sqrt(x * x + y * y), jnp.bool_(True)))
+        return jnp.stack(impulse_to_zero(plane, at, jnp.sqrt(x * x + y * y), jnp.bool_(True)))
 
     np.testing.assert_allclose(there(x, y), far(x, y), atol=1e-12)
     np.testing.assert_allclose(jax.jacfwd(there, (0, 1))(x, y), jax.jacfwd(far, (0, 1))(x, y), atol=1e-12)
@@ -144,9 +140,9 @@ def test_work_of_slip_that_hardly_turns() -> None:
     turn = 1e-4
     plane = Plane(*map(jnp.float64, (1.0, 0.3, 1.3, -0.21, 0.21 + turn, 1.0, 0.7)))
     at = view(plane, jnp.float64(2.0), jnp.float64(1.0), jnp.float64(0.0))
-    _, beyond = impulse_to_zero(plane, at, jnp.float64(1), jnp.bool_(True))
+    p, work = impulse_to_zero(plane, at, jnp.float64(1), jnp.bool_(True))
     k, end = plane.w - plane.mu * plane.dx, flow(plane, 1.0, 0.0, -1.0)
-    np.testing.assert_allclose(beyond, end[6] - (-1 + 0.5 * k * end[3]) * end[3], rtol=1e-2)
+    np.testing.assert_allclose(work - 0.5 * k * p * p, end[6] - (-1 + 0.5 * k * end[3]) * end[3], rtol=1e-2)
 
 
 def test_shift_is_the_flow_to_second_order() -> None:
@@ -326,3 +322,18 @@ def test_derivative_at_almost_no_friction_is_a_number(friction: float) -> None:
     exact, exact_slopes = f(jnp.float32(0), v)
     np.testing.assert_allclose(slope, exact, rtol=1e-5)
     np.testing.assert_allclose(slopes, exact_slopes, rtol=1e-5, atol=1e-6)  # two of them are round-off of zero
+
+
+def test_derivative_beside_a_repelling_direction_agrees_with_45_digits() -> None:
+    """2e-13 rad beside it, so slip passes zero at 3e-19. Expected: Taylor series of order 30 with 45 digits."""
+    W = jnp.array(
+        [
+            [2.73955986364271, -2.02914462691908, -1.102833737859482],
+            [-2.02914462691908, 3.9571428962400317, -1.564548596893607],
+            [-1.102833737859482, -1.564548596893607, 3.7912847679068977],
+        ]
+    )
+    v = jnp.array([0.005212700643768303, 0.008600805995086395, -1.9877055901123353])
+    mu, e = 0.08942048068522707, 0.361129541299941
+    slope = jax.jacfwd(lambda v: jimpact.solve(W, v, mu, e, law="poisson").impulse[2])(v)
+    np.testing.assert_allclose(slope[:2], [-0.0569375522475, -0.0379466554151], rtol=BESIDE_ROUND)

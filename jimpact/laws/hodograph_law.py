@@ -63,7 +63,7 @@ def answer_of(given: Given, lane: Lane, end: State, options: Options) -> Answer:
         recompression_end=events.recompression_end,
         slip_end=events.slip_end,
         line_start=events.line_start,
-        compressions=ledger.compressions,
+        compressions=ledger.compressions.astype(jnp.int32),
         mode=mode.astype(jnp.int32),
     )
     good = (end.stage != Stage.SLIP) & plausible(end.ix, end.iy, p, v, given.static, options.accuracy.trusted)

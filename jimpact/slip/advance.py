@@ -31,9 +31,10 @@ from jimpact.rays import Plane
 from jimpact.slip.flow import Axes, View
 from jimpact.types import Flag, Scalar
 
-__all__ = ["NODES", "Move", "advance", "clock_at", "impulse_to_zero"]
+__all__ = ["NODES", "Move", "advance", "clock_at", "impulse_to_zero", "series_error"]
 
 NODES = 5  # of Gauss's rule
+SERIES = 15.0  # x the fourth power of the turn of slip while it falls to zero, and x how much g and h vary
 SLOWEST = 1e-6  # of the largest rate: |J| is at least this
 
 
@@ -141,16 +142,32 @@ def _rest(mu: Scalar, at: View, turn: Turn, length: Scalar) -> Rest:
 
 
 def impulse_to_zero(plane: Plane, at: View, slip: Scalar, falls: Flag) -> tuple[Scalar, Scalar]:
-    """Normal impulse until slip is zero, where it `falls`, and the work beyond (v + k p / 2) p; elsewhere 0.
+    """Normal impulse until slip is zero, where it `falls`, and the work beyond v p; elsewhere 0.
 
-    p = slip q(angle) with g q + h q' = -1, for slip that hardly turns while it falls; exact on an invariant direction.
+    p = slip Q(angle) with g Q + h Q' = -1: a series for slip that hardly turns while it falls, or the linear flow about
+    the invariant direction nearby, whichever is more accurate.
     """
-    here, mu, rate = at.here, plane.mu, at.rate
+    here, axes, mu, rate = at.here, at.axes, plane.mu, at.rate
     # Where nothing falls, the rates are 1: whatever the formulas make of them, no derivative overflows.
-    g, f, h = where(falls, here.g, -1), where(falls & (mu > 0), here.f, 1), where(falls, here.h, 0)
-    p = -slip / (g + h * _relative_slope(here, g, f, h)) / rate
-    work = 0.5 * mu * here.b * h * slip * slip / (g * g * where(g == f, 1, g - f)) / rate
-    return where(falls, p, 0), where(falls, work, 0)
+    linear = falls & at.near & (axes.g < 0) & (mu > 0) & (series_error(at) >= at.Y * at.Y)
+    g, f = where(falls, where(linear, axes.g, here.g), -1), where(falls & (mu > 0), where(linear, axes.f, here.f), 1)
+    h, shift = where(falls, here.h, 0), where(linear, divide(axes.c, axes.dh), 0)
+    series = -slip / (g + h * _relative_slope(here, g, f, h)) / rate
+    line = -at.unit * ((at.X + shift * at.Y) / g + shift * at.Y / f)
+    p = where(falls, where(linear, line, series), 0)
+    across = where(linear, at.r * at.Y * axes.b, -0.5 * slip * here.b * h / g)  # slip across, as the work weighs it
+    lag = mu * across * p / where(g == f, 1, g - f)
+    k = plane.w - mu * rate * where(linear, axes.a, here.a)
+    return p, 0.5 * k * p * p + where(falls, lag, 0)
+
+
+def series_error(at: View) -> Scalar:
+    """Error of the series of `impulse_to_zero`, relative: a bound that was fitted. No derivative."""
+    here, tiny = stop_gradient(at.here), float(jnp.finfo(at.r.dtype).tiny) ** 0.5
+    inverse = 1 / (jnp.abs(here.g) + tiny)
+    turn, varies = jnp.abs(here.h) * inverse, (jnp.abs(here.b - 2 * here.c) + jnp.abs(here.dh)) * inverse
+    apart = jnp.minimum(jnp.abs(here.g + 3 * here.dh) * inverse, 1) + tiny
+    return SERIES * turn**4 * (turn + varies) * (1 + 20 * varies * varies) / apart**3
 
 
 def _relative_slope(axes: Axes, g: Scalar, f: Scalar, h: Scalar) -> Scalar:

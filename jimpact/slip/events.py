@@ -49,7 +49,7 @@ def look_ahead(lane: Lane, state: State, at: View, rule: StopRule) -> Ahead:
     stops = ~ledger.compressing & known & ~((v < 0) & ~rises)
     stops &= _reached(lane, state, at, where(known, distance, 1e3), weighted)
     falls = at_rest & ~c & ~rises & ~stops
-    ledger = ledger._replace(phase=ledger.phase + falls.astype(jnp.int32))
+    ledger = ledger._replace(phase=ledger.phase + falls.astype(jnp.int8))
     overshot = (v > 0) & (ledger.phase == 0)  # later compressions begin at v = 0, but for a landing error
     crosses = _crossing(lane, at, v, slopes, ledger.compressing, overshot)
     event = where(ledger.compressing, crosses, jnp.minimum(distance, crosses))

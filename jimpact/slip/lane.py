@@ -96,7 +96,7 @@ def lane_of(
 def start(lane: Lane) -> State:
     """Before the first step."""
     zero, still = jnp.zeros_like(lane.v0), (lane.x0 == 0) & (lane.y0 == 0)
-    stage = jnp.where(still, Stage.ZERO, Stage.SLIP).astype(jnp.int32)
+    stage = jnp.where(still, Stage.ZERO, Stage.SLIP).astype(jnp.int8)
     one, zero_at = jnp.ones_like(zero), where(still, zero, jnp.nan)
     return State(
         lane.x0, lane.y0, lane.v0, zero, zero, open_ledger(zero), one, stage, zero_at, still, no_crossing(zero)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 
 from jimpact.numerics import divide, where
-from jimpact.slip.advance import NODES
+from jimpact.slip.advance import NODES, series_error
 from jimpact.slip.events import Ahead
 from jimpact.slip.flow import View
 from jimpact.slip.lane import Accuracy, Lane, State, size_of
@@ -30,9 +30,10 @@ LINE = 0.1  # share of the tolerance that a linear step may use up
 WELL_LINEAR = 2  # x that accuracy: else a curved step is as good
 GROWTH = 12.0  # largest logarithm of the growth of slip in a linear step: derivatives lose as many digits
 CURVED_GROWTH, CURVED_DECAY = 8.0, 40.0  # and of growth and decay in a curved one
+UNSETTLED = 1e-3  # of dv/dp: a larger change cannot be foreseen
+SETTLED = 36.0  # decay of the angle to the direction, as a logarithm, to round-off
 LEAST = 0.4  # power of the smallest number: slip does not fall below this, where its square would vanish
 SLOW = 0.1  # turn of slip while it falls to zero: closed form only if less
-SERIES = 15.0  # x the fourth power of that turn, and x how much g and h vary, bounds its error: fitted
 WORK = 50.0  # x the second order of that turn, bounds the error of its work: fitted
 MOST_SLOPE = 1e-4  # largest error of a derivative that it may make, whatever is admitted
 RESONANT = 0.25  # of g: where g + 3 dh is smaller, it has a large one
@@ -71,6 +72,9 @@ def step_size(lane: Lane, state: State, at: View, ahead: Ahead, accuracy: Accura
     decay = jnp.log(jnp.maximum(at.r / float(jnp.finfo(at.r.dtype).tiny) ** LEAST, 1))
     within = where(at.axes.g > 0, GROWTH, decay) / (g + tiny)
     curved = jnp.minimum(_curved_length(at, error), within)
+    # Where dv/dp is so small that it changes much while slip settles on its direction, let it settle before an event.
+    k, change = lane.plane.w - lane.plane.mu * at.rate * at.here.a, lane.plane.mu * at.rate * at.axes.b * at.Y
+    within = where(jnp.abs(change) > UNSETTLED * jnp.abs(k), jnp.minimum(within, SETTLED / (slope + tiny)), within)
     longest = jnp.minimum(where(linear, jnp.minimum(reach, within), curved), ahead.bend)
     backward = -jnp.minimum(curved, 1 / (g + at.axes.f + tiny))
     growth = where(close >= 1, at.axes.g, at.here.g)
@@ -129,10 +133,10 @@ def _rates(at: View, error: Error) -> tuple[Scalar, Scalar]:
     h, dh, g = jnp.abs(here.h), jnp.abs(here.dh), jnp.abs(here.g)
     # omega = 1 / (1 + second t^2 + third t^3 ..) far from an invariant direction, if J = dh.
     second, third = here.h * (0.5 * here.b + here.c), jnp.cbrt(jnp.abs(here.a) * h * h)
-    poles = where(second < 0, -6 * second, 2 * second) + third * third
+    poles = where(second < 0, -6 * second, 2 * second) + 3 * third * third
     turning = jnp.sqrt(0.7 * dh * dh + poles + 0.4 * g * g + 2 * h * h)
     leaving = where(here.dh > 0, 2 * dh, dh) + 0.7 * g
-    pole = jnp.sqrt(where(second < 0, -second, 0.1 * second)) + 0.5 * third + 0.1 * dh + 0.5 * h
+    pole = jnp.sqrt(where(second < 0, -second, 0.1 * second)) + third + 0.1 * dh + 0.5 * h
     # And 1 / (1 + q psi / dh) near one.
     bend = error.turn * jnp.abs(0.5 * at.axes.b + at.axes.c)
     out = where(here.dh > 0, jnp.log(jnp.maximum(POLE * dh / (bend + tiny), 2)) / (dh + tiny), jnp.inf)
@@ -159,9 +163,7 @@ def _slow(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy) 
     """Whether slip hardly turns while it falls to zero, as `advance.impulse_to_zero` wants it."""
     size, _ = size_of(lane, state)
     here, inverse, tiny = at.here, 1 / (jnp.abs(at.here.g) + _tiny(at.r)), _tiny(at.r)
-    turn, varies = jnp.abs(here.h) * inverse, (jnp.abs(here.b - 2 * here.c) + jnp.abs(here.dh)) * inverse
-    apart = jnp.minimum(jnp.abs(here.g + 3 * here.dh) * inverse, 1)
-    rest = SERIES * turn**4 * (turn + varies) * (1 + 20 * varies * varies) / (apart + tiny) ** 3
+    turn, apart, rest = jnp.abs(here.h) * inverse, jnp.abs(here.g + 3 * here.dh) * inverse, series_error(at)
     admitted = _admitted_on_line(lane, size, at, accuracy)
     changed = rest * (1 + jnp.abs(here.dh) / (jnp.abs(here.h) + tiny)) * error.change
     work = WORK * (turn * inverse) ** 2 * (jnp.abs(here.a) + jnp.abs(here.b)) * at.unit

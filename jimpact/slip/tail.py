@@ -42,12 +42,11 @@ def zero_slip(lane: Lane, state: State, at: View) -> State:
     plane, started = lane.plane, (state.x != 0) | (state.y != 0)
     falls = (state.stage == Stage.ZERO) & started
     p, work = impulse_to_zero(plane, at, norm(state.x, state.y), falls)
-    k = plane.w - plane.mu * at.rate * at.here.a
     total = state.ledger.impulse + p
     ix, iy = solve_b(plane, -lane.x0 - plane.dx * total, -lane.y0 - plane.dy * total)
     fixed = where(started, plane.mu > 0, lane.sticks)
-    v = where(fixed, lane.v0 + plane.w * total + plane.dx * ix + plane.dy * iy, state.v + k * p)
-    ledger = book(state.ledger, p, (state.v + 0.5 * k * p) * p + work)
+    v = where(fixed, lane.v0 + plane.w * total + plane.dx * ix + plane.dy * iy, state.v + plane.w * p)
+    ledger = book(state.ledger, p, state.v * p + work)
     now = Crossing(state.x, state.y, state.ledger.impulse)
     crossing = crossed(lane.mark, state.crossing, now, at.axes.sx, at.axes.sy)
     return state._replace(
