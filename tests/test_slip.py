@@ -337,3 +337,28 @@ def test_derivative_beside_a_repelling_direction_agrees_with_45_digits() -> None
     mu, e = 0.08942048068522707, 0.361129541299941
     slope = jax.jacfwd(lambda v: jimpact.solve(W, v, mu, e, law="poisson").impulse[2])(v)
     np.testing.assert_allclose(slope[:2], [-0.0569375522475, -0.0379466554151], rtol=BESIDE_ROUND)
+
+
+def test_compression_does_not_end_where_its_second_order_says_so_by_chance() -> None:
+    """dv/dp is so small at the second step that the terms of first and second order to v = 0 cancel."""
+    W = [
+        [16.21237961311188, -1.5347210894880696, 0.5319238971960696],
+        [-1.5347210894880696, 7.813472983588042, -9.128281019752286],
+        [0.5319238971960696, -9.128281019752286, 10.771349974188247],
+    ]
+    v, mu, e = [-0.0461769100636402, 0.06136239117293179, -0.8043615806184494], 3.298225512168878, 0.6654687216235281
+    ends = [jimpact.solve(W, v, mu, e, law="newton", accuracy=a).info.compression_end for a in ("standard", "high")]
+    np.testing.assert_allclose(*ends, rtol=1e-9)
+
+
+FURTHER, GRAZING = 1855, 1324  # golden cases
+
+
+@pytest.mark.parametrize("case,most", [(FURTHER, 1e-4), (GRAZING, 1e-6)], ids=["further compression", "grazing"])
+def test_single_precision_keeps_what_long_steps_put_at_risk(case: int, most: float) -> None:
+    """A further compression within one step; the work of a step of 1e-9 of the clock. Errors are within condition."""
+    data = cases.golden()
+    W, v, mu, e = (jnp.asarray(data[name][case], jnp.float32) for name in ("W", "v", "mu", "e"))
+    law = ("stronge", "poisson", "newton")[int(data["hyp"][case])]
+    impulse = jimpact.solve(W, v, mu, e, law=law).impulse
+    np.testing.assert_allclose(impulse, data["impulse"][case], atol=most * np.linalg.norm(data["impulse"][case]))

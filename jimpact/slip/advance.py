@@ -31,7 +31,7 @@ from jimpact.rays import Plane
 from jimpact.slip.flow import Axes, View
 from jimpact.types import Flag, Scalar
 
-__all__ = ["NODES", "Move", "advance", "clock_at", "impulse_to_zero", "series_error"]
+__all__ = ["NODES", "Move", "advance", "clock_at", "impulse_to_zero", "pace", "series_error"]
 
 NODES = 5  # of Gauss's rule
 SERIES = 15.0  # x the fourth power of the turn of slip while it falls to zero, and x how much g and h vary
@@ -89,6 +89,13 @@ def advance(plane: Plane, at: View, length: Scalar, linear: Flag) -> Move:
     return Move(unit * (in_x + in_u), ix, iy, r * v, r * unit * work, x, y)
 
 
+def pace(at: View) -> Scalar:
+    """dtau/dt at the start of a step: there the normal impulse grows by this x slip per unit of the clock t."""
+    turn, axes = _turn(at), at.axes
+    q, w = turn.q0, jnp.sqrt(1 + turn.q0 * turn.q0)
+    return 1 / (1 + where(at.near, q * ((axes.b - axes.a * q) / (1 + w) + axes.c) / turn.J, 0))
+
+
 def clock_at(at: View, x: Scalar, y: Scalar) -> Scalar:
     """The clock t at which slip has the direction (x, y)."""
     turn, axes = _turn(at), at.axes
@@ -117,7 +124,7 @@ def _rest(mu: Scalar, at: View, turn: Turn, length: Scalar) -> Rest:
     nodes, logs = [], []
     for node in NODE:
         t = node * length
-        E, grown = jnp.exp(g * t), jnp.expm1(turn.J * t)
+        risen, grown = jnp.expm1(g * t), jnp.expm1(turn.J * t)
         q = turn.q0 + turn.reach * grown
         w = jnp.sqrt(1 + q * q)
         half = 1 / (1 + w)
@@ -125,16 +132,16 @@ def _rest(mu: Scalar, at: View, turn: Turn, length: Scalar) -> Rest:
         more = where(at.near, 1, grown / (1 + grown)) * (axes.dh - turn.J + q * ((b - a * q) * half + c)) / turn.J
         F = 1 + more  # dq/dtau in units of dq/dt
         logs.append((a * u - c * q - g * more + slope * q * F) / F)
-        nodes.append((E, 1 + grown, q, u, F))
+        nodes.append((1 + risen, 1 + grown, risen + grown + risen * grown, q, u, F))
     sums: list[list[Scalar]] = [[], [], [], []]
     lags, weights = [], []
-    for inner, (E, G, q, u, F) in zip(INNER, nodes, strict=True):
+    for inner, (E, G, damped, q, u, F) in zip(INNER, nodes, strict=True):
         shifted = turn.shift * (q - turn.q0)
         X = jnp.exp(_sum(inner, logs) / pace - shifted) / F
         in_y, in_u = E * (q * X - turn.q0 * G), E * X * u
         lags.append(mu * (a * in_u - b * in_y) / pace)
         weights.append(E * X + in_u)
-        parts = E * (X - 1 + shifted + turn.behind * q), in_y, in_u, late * (E * G - 1) * (weights[-1] - E)
+        parts = E * (X - 1 + shifted + turn.behind * q), in_y, in_u, late * damped * (weights[-1] - E)
         for total, part in zip(sums, parts, strict=True):
             total.append(part)
     sums[3] = [part + _sum(inner, lags) * weight for inner, part, weight in zip(INNER, sums[3], weights, strict=True)]

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 
-from jimpact.numerics import divide, norm, where
-from jimpact.restitution import Slopes, StopRule, change_phase, to_rest
+from jimpact.numerics import divide, norm, sqrt, where
+from jimpact.restitution import Slopes, StopRule, change_phase
 from jimpact.slip.flow import View
 from jimpact.slip.lane import Lane, State, size_of
 from jimpact.types import Flag, Scalar
@@ -41,7 +41,7 @@ def look_ahead(lane: Lane, state: State, at: View, rule: StopRule) -> Ahead:
     slopes, v, c = slopes_of(lane, at), state.v, state.ledger.compressing
     k, k2, _ = slopes
     rises = k > 0
-    at_rest = (k != 0) & _reached(lane, state, at, to_rest(v, k, k2), divide(k2, k))
+    at_rest = (k != 0) & _reached(lane, state, at, divide(v, k), divide(k2, k))
     ledger = change_phase(state.ledger, at_rest & c & rises, v, k, k2)
     distance = rule.distance(rule.missing(ledger, v, lane.v0, lane.e), v, slopes, ledger, lane.e)
     known = jnp.isfinite(distance)
@@ -53,6 +53,9 @@ def look_ahead(lane: Lane, state: State, at: View, rule: StopRule) -> Ahead:
     overshot = (v > 0) & (ledger.phase == 0)  # later compressions begin at v = 0, but for a landing error
     crosses = _crossing(lane, at, v, slopes, ledger.compressing, overshot)
     event = where(ledger.compressing, crosses, jnp.minimum(distance, crosses))
+    missed = ~c & rises & (v < 0) & ~at_rest  # a compression began on the way here: back to its start
+    back = -(k + sqrt(k * k - 2 * k2 * v)) / where(k2 > 0, k2, 1)
+    event = where(missed, where(k2 > 0, back, 2 * divide(v, k)), event)
     return Ahead((at_rest & c & rises) | falls, stops, event, _bend(lane, at, k))
 
 

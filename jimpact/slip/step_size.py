@@ -15,7 +15,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 
 from jimpact.numerics import divide, where
-from jimpact.slip.advance import NODES, series_error
+from jimpact.slip.advance import NODES, pace, series_error
 from jimpact.slip.events import Ahead
 from jimpact.slip.flow import View
 from jimpact.slip.lane import Accuracy, Lane, State, size_of
@@ -75,10 +75,11 @@ def step_size(lane: Lane, state: State, at: View, ahead: Ahead, accuracy: Accura
     # Where dv/dp is so small that it changes much while slip settles on its direction, let it settle before an event.
     k, change = lane.plane.w - lane.plane.mu * at.rate * at.here.a, lane.plane.mu * at.rate * at.axes.b * at.Y
     within = where(jnp.abs(change) > UNSETTLED * jnp.abs(k), jnp.minimum(within, SETTLED / (slope + tiny)), within)
-    longest = jnp.minimum(where(linear, jnp.minimum(reach, within), curved), ahead.bend)
+    longest = jnp.minimum(where(linear, jnp.minimum(reach, within), curved), ahead.bend / pace(at))
     backward = -jnp.minimum(curved, 1 / (g + at.axes.f + tiny))
-    growth = where(close >= 1, at.axes.g, at.here.g)
-    length = jnp.maximum(jnp.minimum(longest, clock(ahead.event / at.unit, growth)), backward)
+    growth, faster = where(close >= 1, at.axes.g, at.here.g), pace(at)
+    event = clock(ahead.event / (at.unit * faster), growth * faster)
+    length = jnp.maximum(jnp.minimum(longest, event), backward)
     return Size(length * at.unit, linear, ends)
 
 
@@ -178,9 +179,9 @@ def _slow(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy) 
 
 def clock(q: Scalar, growth: Scalar) -> Scalar:
     """Length of the clock for a normal impulse q along a straight line, in units of `View`; inf if slip ends before."""
-    grown = growth * q
+    grown, never = growth * q, where(q < 0, -jnp.inf, jnp.full_like(q, jnp.inf))
     reached = jnp.isfinite(q) & (grown > -1 + 64 * jnp.finfo(q.dtype).eps)
     grown, q = where(reached, grown, 1), where(reached, q, 0)
     small = jnp.abs(grown) < 1e-5
     share = where(small, 1 - 0.5 * grown, jnp.log1p(grown) / where(small, 1, grown))
-    return where(reached, q * share, jnp.inf)
+    return where(reached, q * share, never)
