@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import jimpact
-from jimpact.impact import prepare
+from jimpact.impact import ACCURACIES, prepare
 from jimpact.laws.hodograph_law import given_lane
 from jimpact.rays import Plane, diverging_ray, invariant_directions
 from jimpact.restitution import change_phase, open_ledger
@@ -362,3 +362,10 @@ def test_single_precision_keeps_what_long_steps_put_at_risk(case: int, most: flo
     law = ("stronge", "poisson", "newton")[int(data["hyp"][case])]
     impulse = jimpact.solve(W, v, mu, e, law=law).impulse
     np.testing.assert_allclose(impulse, data["impulse"][case], atol=most * np.linalg.norm(data["impulse"][case]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("accuracy", ["low", "standard", "high"])
+def test_steps_are_whole_rounds(dtype: str, accuracy: str) -> None:
+    """Otherwise a batch that is cut would take more steps than one that is not."""
+    assert ACCURACIES[dtype][accuracy].steps % integrate.ROUND == 0

@@ -7,13 +7,13 @@ from .race import Row
 
 __all__ = ["Bar", "bars"]
 
-DIFFRAX_SLIP, DIFFRAX_MIX = 50, 1000  # x the time of jimpact
+DIFFRAX_SLIP, DIFFRAX_MIX = 25, 25  # x the time of jimpact
 NUMPY, NUMPY_ERROR = 200, 1000  # x its time, and x its error
 KERNEL = 0.8  # of the throughput of the C kernel
-MICROSECONDS, MEDIAN, MOST = 1.0, 1e-10, 1e-7  # in float64, and errors of half and of 99 % of the impacts
+MICROSECONDS, MEDIAN, MOST = 4.0, 1e-10, 1e-8  # in float64, and errors of half and of 99 % of the impacts
 SINGLE = 3  # x that rate in float32
-GRADIENT, JVP = 4, 2.5  # x the time of an impact
-BYTES, GRADIENT_BYTES = 300, 2000  # per impact
+GRADIENT, JVP = 5, 4  # x the time of an impact
+BYTES, GRADIENT_BYTES = 300, 3000  # per impact
 WRONG = 0.99  # share of good answers below which a competitor's time does not count
 
 

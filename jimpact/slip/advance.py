@@ -9,8 +9,8 @@ else follows by quadrature, with dtau = omega dt, omega = (dq/dt) / F and u = w 
 
     (ln X)' = omega (g + a u - c q)        p' = omega w X        (v - k p)' = omega mu X (a u - b q)
 
-What is of first order in q near an invariant direction, or a straight line elsewhere, is in closed form; Gauss's rule
-adds the rest. So a step of any length is exact on an invariant direction, and so are its first derivatives, also
+Near an invariant direction the first order in q, elsewhere a straight line, is in closed form; Gauss's rule adds the
+rest. So a step of any length is exact on an invariant direction, and so are its first derivatives, also
 across that direction.
 
 | letter | meaning                                                       | unit |
@@ -106,6 +106,7 @@ def clock_at(at: View, x: Scalar, y: Scalar) -> Scalar:
 def _turn(at: View) -> Turn:
     axes, near, q0 = at.axes, at.near, at.Y / at.X
     J = where(jnp.abs(axes.dh) > SLOWEST, axes.dh, SLOWEST)
+    J = where(near, J, stop_gradient(J))  # any J will do elsewhere: it needs no derivative
     behind = where(near, (0.5 * axes.b + axes.c) / J, 0)
     shift = where(near, (axes.c + axes.g * behind) / J, 0)
     return Turn(q0, where(near, q0, axes.h / J), J, behind, shift)
@@ -119,33 +120,35 @@ def _rest(mu: Scalar, at: View, turn: Turn, length: Scalar) -> Rest:
     """Beyond the first order. Quotients keep XLA from computing long sums again for each of their uses."""
     axes, late = at.axes, _late(at.axes, turn)
     a, b, c, g = axes.a, axes.b, axes.c, axes.g
-    pace = where(length == 0, jnp.inf, 1 / length)
-    slope = turn.J * turn.shift
+    inverse = where(length == 0, jnp.inf, 1 / length)
+    slope, small = turn.J * turn.shift, float(jnp.finfo(length.dtype).eps) ** (1 / 3)
     nodes, logs = [], []
     for node in NODE:
         t = node * length
-        risen, grown = jnp.expm1(g * t), jnp.expm1(turn.J * t)
+        E, grown = jnp.exp(g * t), jnp.expm1(turn.J * t)
+        risen = where(jnp.abs(g * t) < small, g * t * (1 + 0.5 * g * t), E - 1)
         q = turn.q0 + turn.reach * grown
         w = jnp.sqrt(1 + q * q)
         half = 1 / (1 + w)
         u = q * q * half
-        more = where(at.near, 1, grown / (1 + grown)) * (axes.dh - turn.J + q * ((b - a * q) * half + c)) / turn.J
+        part = where(at.near, 1, grown / where(at.near, 1, 1 + grown))
+        more = part * (axes.dh - turn.J + q * ((b - a * q) * half + c)) / turn.J
         F = 1 + more  # dq/dtau in units of dq/dt
         logs.append((a * u - c * q - g * more + slope * q * F) / F)
-        nodes.append((1 + risen, 1 + grown, risen + grown + risen * grown, q, u, F))
+        nodes.append((E, 1 + grown, risen + grown + risen * grown, q, u, F))
     sums: list[list[Scalar]] = [[], [], [], []]
     lags, weights = [], []
     for inner, (E, G, damped, q, u, F) in zip(INNER, nodes, strict=True):
         shifted = turn.shift * (q - turn.q0)
-        X = jnp.exp(_sum(inner, logs) / pace - shifted) / F
+        X = jnp.exp(_sum(inner, logs) / inverse - shifted) / F
         in_y, in_u = E * (q * X - turn.q0 * G), E * X * u
-        lags.append(mu * (a * in_u - b * in_y) / pace)
+        lags.append(mu * (a * in_u - b * in_y) / inverse)
         weights.append(E * X + in_u)
         parts = E * (X - 1 + shifted + turn.behind * q), in_y, in_u, late * damped * (weights[-1] - E)
         for total, part in zip(sums, parts, strict=True):
             total.append(part)
     sums[3] = [part + _sum(inner, lags) * weight for inner, part, weight in zip(INNER, sums[3], weights, strict=True)]
-    return Rest(*(_sum(WEIGHT, terms) / pace for terms in (logs, *sums)))
+    return Rest(*(_sum(WEIGHT, terms) / inverse for terms in (logs, *sums)))
 
 
 def impulse_to_zero(plane: Plane, at: View, slip: Scalar, falls: Flag) -> tuple[Scalar, Scalar]:
@@ -158,7 +161,7 @@ def impulse_to_zero(plane: Plane, at: View, slip: Scalar, falls: Flag) -> tuple[
     # Where nothing falls, the rates are 1: whatever the formulas make of them, no derivative overflows.
     linear = falls & at.near & (axes.g < 0) & (mu > 0) & (series_error(at) >= at.Y * at.Y)
     g, f = where(falls, where(linear, axes.g, here.g), -1), where(falls & (mu > 0), where(linear, axes.f, here.f), 1)
-    h, shift = where(falls, here.h, 0), where(linear, divide(axes.c, axes.dh), 0)
+    h, shift = where(falls & ~linear, here.h, 0), where(linear, divide(axes.c, axes.dh), 0)
     series = -slip / (g + h * _relative_slope(here, g, f, h)) / rate
     line = -at.unit * ((at.X + shift * at.Y) / g + shift * at.Y / f)
     p = where(falls, where(linear, line, series), 0)
@@ -173,7 +176,8 @@ def series_error(at: View) -> Scalar:
     here, tiny = stop_gradient(at.here), float(jnp.finfo(at.r.dtype).tiny) ** 0.5
     inverse = 1 / (jnp.abs(here.g) + tiny)
     turn, varies = jnp.abs(here.h) * inverse, (jnp.abs(here.b - 2 * here.c) + jnp.abs(here.dh)) * inverse
-    apart = jnp.minimum(jnp.abs(here.g + 3 * here.dh) * inverse, 1) + tiny
+    apart = jnp.minimum(jnp.abs(here.g + 2 * here.dh), jnp.abs(here.g + 3 * here.dh))
+    apart = jnp.minimum(apart * inverse, 1) + tiny
     return SERIES * turn**4 * (turn + varies) * (1 + 20 * varies * varies) / apart**3
 
 
@@ -212,16 +216,21 @@ def _sum(weights: list[float], terms: list[Scalar]) -> Scalar:
 
 def _mean(z: Scalar) -> Scalar:
     """(exp(z) - 1) / z."""
-    small = jnp.abs(stop_gradient(z)) < 1e-3
-    series = 1 + z * (1 / 2) * (1 + z * (1 / 3) * (1 + z * (1 / 4) * (1 + z * (1 / 5))))
-    return where(small, series, jnp.expm1(z) / where(small, 1, z))
+    small = jnp.abs(stop_gradient(z)) < 0.03
+    near, far = where(small, z, 0), where(small, 1, z)
+    series = 1 + near * (1 / 7)
+    for divisor in (6, 5, 4, 3, 2):
+        series = 1 + near * (1 / divisor) * series
+    return where(small, series, jnp.expm1(far) / far)
 
 
 def _mean_less(a: Scalar, b: Scalar) -> Scalar:
     """_mean(a) - _mean(b), without cancellation where both are small."""
     small = jnp.maximum(jnp.abs(stop_gradient(a)), jnp.abs(stop_gradient(b))) < 0.03
+    difference = _mean(a) - _mean(b)
+    a, b = where(small, a, 0), where(small, b, 0)
     a2, b2, ab = a * a, b * b, a * b
     third, fourth = a2 + ab + b2, (a + b) * (a2 + b2)
     fifth = a2 * a2 + ab * third + b2 * b2
     series = (a - b) * (1 / 2 + (a + b) * (1 / 6) + third * (1 / 24) + fourth * (1 / 120) + fifth * (1 / 720))
-    return where(small, series, _mean(a) - _mean(b))
+    return where(small, series, difference)

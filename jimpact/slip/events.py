@@ -29,7 +29,7 @@ class Ahead(NamedTuple):
     changes: Flag  # the phase changes here
     stops: Flag  # the impact ends here
     event: Scalar  # normal impulse to the next event; negative if the lane is past it, inf if there is none to be seen
-    bend: Scalar  # length of the clock to k = 0; inf if there is none ahead
+    bend: Scalar  # tau to k = 0; inf if there is none ahead
 
 
 def slopes_of(lane: Lane, at: View) -> Slopes:
@@ -80,7 +80,7 @@ def _crossing(lane: Lane, at: View, v: Scalar, slopes: Slopes, compressing: Flag
 
 
 def _bend(lane: Lane, at: View, k: Scalar) -> Scalar:
-    """Length of the clock to k = 0, where v has an extremum that a step must not skip."""
+    """tau to k = 0, where v has an extremum that a step must not skip."""
     plane, here, mu = lane.plane, at.here, lane.plane.mu * at.rate
     falls = -mu * here.b * here.h
     bends = mu * here.h * (here.a * here.h - here.b * here.dh)

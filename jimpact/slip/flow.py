@@ -70,7 +70,6 @@ class View(NamedTuple):
     near: Flag
     X: Scalar  # slip along the axis, in units of r
     Y: Scalar  # slip across it
-    h: Scalar  # of the axes: 0 if near
 
     @property
     def unit(self) -> Scalar:
@@ -94,7 +93,7 @@ def view(plane: Plane, rate: Scalar, x: Scalar, y: Scalar) -> View:
     here, axes = (Axes(*old[:2], *(a / rate for a in old[2:])) for old in (here, axes))
     sx, sy, r = axes.sx, axes.sy, stop_gradient(r)
     X, Y = (x * sx + y * sy) / r, where(near, (y * sx - x * sy) / r, 0)
-    return View(r, rate, here, axes, near, X, Y, where(near, 0, axes.h))
+    return View(r, rate, here, axes, near, X, Y)
 
 
 def _turned(mu: Scalar, old: Axes, t: Scalar) -> Axes:

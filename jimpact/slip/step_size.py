@@ -1,9 +1,9 @@
 """How long is the next step, and of what kind? Chosen per lane before the step; no step is ever rejected.
 
 A step goes to the next event (`events`), or as far as its error allows. Near an event this is Newton's method: a lane
-that went too far steps back. Two kinds: curved; and linear, where slip is so close to an
-invariant direction that nothing is left to integrate. Where slip falls to zero before the next event, and what is left
-of it is linear, hardly turns or is negligible, the steps end (`tail`).
+that went too far steps back. There are two kinds of step: curved, and linear where slip is so close to an invariant
+direction that nothing is left for Gauss's rule. Where slip falls to zero before the next event, and what is left of it
+is linear, hardly turns or is negligible, the steps end (`tail`).
 
 The error of a curved step is estimated as amplitude / rate x (rate x length)^(2 NODES + 1) / SMOOTH. The amplitude
 is what Gauss's rule integrates, per unit of the clock: h, or the second order in the angle to the invariant direction
@@ -44,7 +44,7 @@ ROUND = 8  # x epsilon x its terms: below this a rate, or slip, is round-off
 class Size(NamedTuple):
     """Of the next step."""
 
-    reach: Scalar  # length of the clock x the slip here: the normal impulse, if slip kept its size
+    reach: Scalar  # length of the clock t x the unit of normal impulse here
     linear: Flag
     ends: Flag  # slip may go to zero at once, in closed form
 
@@ -156,7 +156,7 @@ def _ends(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy, 
     faint &= state.memory <= accuracy.slope_tolerance
     faint &= error.turn * error.turn <= 10 * accuracy.slope_tolerance
     # Zero within round-off, where static friction holds what kinetic friction would let go.
-    held = lane.held & (g != 0) & (r <= ROUND * jnp.finfo(r.dtype).eps * terms)
+    held = lane.held & (g != 0) & (at.here.g != 0) & (r <= ROUND * jnp.finfo(r.dtype).eps * terms)
     return (falls & (on_line | _slow(lane, state, at, error, accuracy))) | faint | held
 
 
@@ -164,7 +164,11 @@ def _slow(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy) 
     """Whether slip hardly turns while it falls to zero, as `advance.impulse_to_zero` wants it."""
     size, _ = size_of(lane, state)
     here, inverse, tiny = at.here, 1 / (jnp.abs(at.here.g) + _tiny(at.r)), _tiny(at.r)
-    turn, apart, rest = jnp.abs(here.h) * inverse, jnp.abs(here.g + 3 * here.dh) * inverse, series_error(at)
+    turn, apart, rest = (
+        jnp.abs(here.h) * inverse,
+        jnp.minimum(jnp.abs(here.g + 2 * here.dh), jnp.abs(here.g + 3 * here.dh)) * inverse,
+        series_error(at),
+    )
     admitted = _admitted_on_line(lane, size, at, accuracy)
     changed = rest * (1 + jnp.abs(here.dh) / (jnp.abs(here.h) + tiny)) * error.change
     work = WORK * (turn * inverse) ** 2 * (jnp.abs(here.a) + jnp.abs(here.b)) * at.unit
