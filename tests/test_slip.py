@@ -24,7 +24,6 @@ EXACT = 1e-13  # a linear step is a formula
 BESIDE, BESIDE_MOST = 1e-5, 1e-2  # beside invariant directions: for nine of ten, and for all
 BESIDE_ROUND = 1e-6  # the angle is known to 1e-3 of itself, and the derivative varies with its power 0.27
 SECOND = 1e-5  # of second derivatives, relative: differences of the gradient at 1e-4 are as good as 1e-7
-SHORT = pytest.mark.xfail(reason="nine of ten are within 1.1e-5: the cause is not known")
 SERIES = 1e-7  # relative: 15 x the fourth power of a turn of 0.02, by a change of 0.06
 SAME = 1e-12  # the same steps, compiled in another shape
 SAME_SLOPE = 1e-8  # with round-off of grazing lanes amplified
@@ -241,17 +240,19 @@ def smooth_impacts(n: int) -> np.ndarray:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("law", ["stronge", pytest.param("poisson", marks=SHORT), "newton"])
+@pytest.mark.parametrize("law", ["stronge", "poisson", "newton"])
 def test_second_derivatives_are_differences_of_first_ones(law: str) -> None:
-    x = jnp.asarray(smooth_impacts(40))
-    f = impulse(law)
-    first = lambda x: jax.jacfwd(lambda x: f(x, x[0], jnp.bool_(True))[0])(x)  # noqa: E731
-    second = np.asarray(jax.jit(jax.vmap(jax.jacfwd(first)))(x))[..., :5]
+    x = jnp.asarray(smooth_impacts(200))
+
+    def first(x: jax.Array, level: str) -> jax.Array:
+        return jax.jacfwd(lambda x: impulse(law, level)(x, x[0], jnp.bool_(True))[0])(x)
+
+    second = np.asarray(jax.jit(jax.vmap(jax.jacfwd(functools.partial(first, level="standard"))))(x))[..., :5]
     step = 1e-5 * jnp.eye(11)[:5]
-    differences = jax.jit(jax.vmap(lambda x: _differences(first, x, step)))(x)
+    differences = jax.jit(jax.vmap(lambda x: _differences(functools.partial(first, level="high"), x, step)))(x)
     scale = np.abs(second).max((1, 2, 3), keepdims=True)
     error = (np.abs(second - np.asarray(differences)) / scale).max((1, 2, 3))
-    assert np.percentile(error, 90) <= SECOND
+    assert np.percentile(error, 99) <= SECOND
 
 
 def _differences(first, x: jax.Array, steps: jax.Array) -> jax.Array:

@@ -17,7 +17,8 @@ from jimpact.types import Flag, Scalar
 
 __all__ = ["Ahead", "look_ahead", "slopes_of"]
 
-LANDED = 3e-9  # of the impulse: second-order change of k that a landing may leave to its Taylor terms
+LANDED = 1e-14  # of the impulse: second-order change of k that a landing may leave to its Taylor terms
+ROUND = 0.03  # x epsilon: the same in float32
 NEARBY = 1e-2  # of the impulse, of k and in rad: a landing no further than this
 FLAT_FALL = 1e-4  # of the largest change of k: closer to k = 0 than this, a lane is past it
 PAST = 1.0001  # x the distance to k = 0: the next step starts beyond it
@@ -64,7 +65,7 @@ def _reached(lane: Lane, state: State, at: View, x: Scalar, curved: Scalar) -> F
     size, _ = size_of(lane, state)
     x, curved = jnp.abs(x), jnp.abs(curved)
     small = (x <= NEARBY * size) & (x * jnp.abs(at.here.g) <= 10 * NEARBY * at.unit) & (x * curved <= NEARBY)
-    return small & (x * x * curved <= LANDED * size)
+    return small & (x * x * curved <= max(LANDED, ROUND * float(jnp.finfo(x.dtype).eps)) * size)
 
 
 def _crossing(lane: Lane, at: View, v: Scalar, slopes: Slopes, compressing: Flag, overshot: Flag) -> Scalar:
