@@ -20,6 +20,7 @@ __all__ = [
     "horner_slope",
     "largest",
     "norm",
+    "ratio",
     "sqrt",
     "where",
 ]
@@ -59,6 +60,11 @@ def _quotient_jvp(given: tuple[Scalar, Scalar], changes: tuple[Scalar, Scalar]) 
     value = _quotient(a, b)
     finite = where(jnp.isfinite(value), value, 0)  # where it overflows, it has no derivative by b
     return value, where(bad, 0, (da - finite * db) / where(bad, 1, b))
+
+
+def ratio(a: Scalar | float, b: Scalar) -> Scalar:
+    """a / b for b >= 0, but finite where b = 0: for bounds and estimates, which need no derivative."""
+    return a / (b + float(jnp.finfo(b.dtype).tiny) ** 0.5)
 
 
 @jax.custom_jvp

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jaxtyping import Float
 
 from jimpact.impact import check_followed, prepare, report
-from jimpact.laws.hodograph_law import answer_of, given_lane
+from jimpact.laws.darboux_keller import answer_of, given_lane
 from jimpact.slip.integrate import follow
 from jimpact.state import Impact
 from jimpact.types import Array, ArrayLike, Scalar, Whole

@@ -220,13 +220,13 @@ def destination(plane: Plane, sx: Scalar, sy: Scalar) -> tuple[Scalar, Scalar]:
     turning = where(jnp.abs(h) <= ROUND * jnp.finfo(h.dtype).eps * largest_rate(plane), 0, jnp.sign(h))
     ex, ey, nearest = sx, sy, where(turning == 0, 0.0, jnp.inf)
     for x, y, there in _roots(plane)[0]:
-        ahead = _turn(sx * x + sy * y, turning * (sx * y - sy * x))
+        ahead = _angle_order(sx * x + sy * y, turning * (sx * y - sy * x))
         closer = there & (ahead < nearest)
         ex, ey, nearest = where(closer, x, ex), where(closer, y, ey), where(closer, ahead, nearest)
     return ex, ey
 
 
-def _turn(x: Scalar, y: Scalar) -> Scalar:
+def _angle_order(x: Scalar, y: Scalar) -> Scalar:
     """From 0 to 4 once around: grows with the angle of (x, y), for a fraction of its cost."""
     slope = divide(x, jnp.abs(x) + jnp.abs(y), 1.0)
     return where(y >= 0, 1 - slope, 3 + slope)

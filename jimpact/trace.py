@@ -12,7 +12,7 @@ from jax import lax
 from jaxtyping import Float
 
 from jimpact.impact import check_followed, prepare
-from jimpact.laws.hodograph_law import Events, events_of, given_lane
+from jimpact.laws.darboux_keller import Events, events_of, given_lane
 from jimpact.numerics import divide, where
 from jimpact.rays import moved
 from jimpact.slip.advance import Move, advance

@@ -13,7 +13,7 @@ from catalogue import Entry
 import jimpact
 from jimpact import Outcome, planar
 from jimpact.impact import prepare
-from jimpact.laws.hodograph_law import given_lane
+from jimpact.laws.darboux_keller import given_lane
 from jimpact.slip.integrate import follow
 from jimpact.slip.lane import Stage
 

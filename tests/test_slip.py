@@ -11,13 +11,13 @@ from scipy.integrate import solve_ivp
 
 import jimpact
 from jimpact.impact import ACCURACIES, prepare
-from jimpact.laws.hodograph_law import given_lane
+from jimpact.laws.darboux_keller import given_lane
 from jimpact.rays import Plane, diverging_ray, invariant_directions
 from jimpact.restitution import change_phase, open_ledger
 from jimpact.slip import integrate
 from jimpact.slip.advance import advance, clock_at, impulse_to_zero
 from jimpact.slip.flow import axes_along, view
-from jimpact.slip.step import shift
+from jimpact.slip.step import small_impulse
 
 STEP = 1e-11  # relative: a step of order 10 and of a fifth of the unit of the clock, and the oracle at 1e-12
 EXACT = 1e-13  # a linear step is a formula
@@ -145,10 +145,10 @@ def test_work_of_slip_that_hardly_turns() -> None:
     np.testing.assert_allclose(work - 0.5 * k * p * p, end[6] - (-1 + 0.5 * k * end[3]) * end[3], rtol=1e-2)
 
 
-def test_shift_is_the_flow_to_second_order() -> None:
+def test_small_impulse_is_the_flow_to_second_order() -> None:
     plane, _ = a_plane()
     x, y, v, p = 0.5, -0.3, -1.0, 1e-4
-    found = shift(plane, jnp.float64(x), jnp.float64(y), jnp.float64(v), jnp.float64(p))
+    found = small_impulse(plane, jnp.float64(x), jnp.float64(y), jnp.float64(v), jnp.float64(p))
     bxx, bxy, byy, dx, dy, w, mu = map(float, plane)
 
     def slopes(_: float, z: np.ndarray) -> list[float]:

@@ -9,7 +9,7 @@ rule of Poisson or of Stronge. Domain: every impact, mixing in [0, 1]. Has both 
 """
 
 from jimpact.laws import chatterjee_ruina
-from jimpact.laws.hodograph_law import hodograph
+from jimpact.laws.darboux_keller import darboux_keller
 from jimpact.laws.record import Answer, Given, Law, Options, answer
 
 __all__ = ["LAW"]
@@ -19,7 +19,7 @@ def impulse(given: Given, options: Options) -> Answer:
     """The weighted sum, with the stop rule of the options; the slip is followed to a twentieth of the usual error."""
     level = options.accuracy
     level = level._replace(tolerance=0.05 * level.tolerance, steps=level.steps + level.steps // 4)
-    one, other = chatterjee_ruina.impulse(given, options), hodograph(given, options._replace(accuracy=level))
+    one, other = chatterjee_ruina.impulse(given, options), darboux_keller(given, options._replace(accuracy=level))
     share = given.mixing
     ix, iy, p = (share * a + (1 - share) * b for a, b in ((one.ix, other.ix), (one.iy, other.iy), (one.p, other.p)))
     return answer(given, ix, iy, p, other.inside, other.finished)

@@ -26,7 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.lax import stop_gradient
 
-from jimpact.numerics import divide, where
+from jimpact.numerics import divide, ratio, where
 from jimpact.rays import Plane
 from jimpact.slip.flow import Axes, View
 from jimpact.types import Flag, Scalar
@@ -57,7 +57,7 @@ class Turn(NamedTuple):
     reach: Scalar
     J: Scalar
     behind: Scalar  # omega = 1 - behind q to first order; 0 if no invariant direction is near
-    shift: Scalar  # ln X = g t - shift (q - q0) to first order; likewise
+    per_turn: Scalar  # ln X = g t - per_turn (q - q0) to first order; likewise
 
 
 class Rest(NamedTuple):
@@ -76,10 +76,10 @@ def advance(plane: Plane, at: View, length: Scalar, linear: Flag) -> Move:
     rest = _rest(mu, at, turn, where(linear, 0, length))
     zg, zf = axes.g * length, -axes.f * length
     change = turn.reach * jnp.expm1(turn.J * length)
-    X = at.X * jnp.exp(zg - turn.shift * change + rest.log)
+    X = at.X * jnp.exp(zg - turn.per_turn * change + rest.log)
     Y = (turn.q0 + change) * X
     across = turn.q0 * length * _mean(zf)
-    along = length * _mean(zg) * (1 + turn.shift * turn.q0) - (turn.behind + turn.shift) * across
+    along = length * _mean(zg) * (1 + turn.per_turn * turn.q0) - (turn.behind + turn.per_turn) * across
     in_x, in_y, in_u = at.X * (along + rest.in_x), at.X * (across + rest.in_y), at.X * rest.in_u
     work = at.X * at.X * (rest.work - _late(axes, turn) * length * _mean_less(zg, zg + zf))
     v = mu * (axes.a * in_u - axes.b * in_y)
@@ -108,8 +108,8 @@ def _turn(at: View) -> Turn:
     J = where(jnp.abs(axes.dh) > SLOWEST, axes.dh, SLOWEST)
     J = where(near, J, stop_gradient(J))  # any J will do elsewhere: it needs no derivative
     behind = where(near, (0.5 * axes.b + axes.c) / J, 0)
-    shift = where(near, (axes.c + axes.g * behind) / J, 0)
-    return Turn(q0, where(near, q0, axes.h / J), J, behind, shift)
+    per_turn = where(near, (axes.c + axes.g * behind) / J, 0)
+    return Turn(q0, where(near, q0, axes.h / J), J, behind, per_turn)
 
 
 def _late(axes: Axes, turn: Turn) -> Scalar:
@@ -121,7 +121,7 @@ def _rest(mu: Scalar, at: View, turn: Turn, length: Scalar) -> Rest:
     axes, late = at.axes, _late(at.axes, turn)
     a, b, c, g = axes.a, axes.b, axes.c, axes.g
     inverse = where(length == 0, jnp.inf, 1 / length)
-    slope, small = turn.J * turn.shift, float(jnp.finfo(length.dtype).eps) ** (1 / 3)
+    slope, small = turn.J * turn.per_turn, float(jnp.finfo(length.dtype).eps) ** (1 / 3)
     nodes, logs = [], []
     for node in NODE:
         t = node * length
@@ -133,18 +133,18 @@ def _rest(mu: Scalar, at: View, turn: Turn, length: Scalar) -> Rest:
         u = q * q * half
         part = where(at.near, 1, grown / where(at.near, 1, 1 + grown))
         more = part * (axes.dh - turn.J + q * ((b - a * q) * half + c)) / turn.J
-        F = 1 + more  # dq/dtau in units of dq/dt
-        logs.append((a * u - c * q - g * more + slope * q * F) / F)
-        nodes.append((E, 1 + grown, risen + grown + risen * grown, q, u, F))
+        per_omega = 1 + more
+        logs.append((a * u - c * q - g * more + slope * q * per_omega) / per_omega)
+        nodes.append((E, 1 + grown, risen + grown + risen * grown, q, u, per_omega))
     sums: list[list[Scalar]] = [[], [], [], []]
     lags, weights = [], []
-    for inner, (E, G, damped, q, u, F) in zip(INNER, nodes, strict=True):
-        shifted = turn.shift * (q - turn.q0)
-        X = jnp.exp(_sum(inner, logs) / inverse - shifted) / F
-        in_y, in_u = E * (q * X - turn.q0 * G), E * X * u
+    for inner, (E, G, damped, q, u, per_omega) in zip(INNER, nodes, strict=True):
+        turned = turn.per_turn * (q - turn.q0)
+        factor = jnp.exp(_sum(inner, logs) / inverse - turned) / per_omega  # omega X = E factor
+        in_y, in_u = E * (q * factor - turn.q0 * G), E * factor * u
         lags.append(mu * (a * in_u - b * in_y) / inverse)
-        weights.append(E * X + in_u)
-        parts = E * (X - 1 + shifted + turn.behind * q), in_y, in_u, late * damped * (weights[-1] - E)
+        weights.append(E * factor + in_u)
+        parts = E * (factor - 1 + turned + turn.behind * q), in_y, in_u, late * damped * (weights[-1] - E)
         for total, part in zip(sums, parts, strict=True):
             total.append(part)
     sums[3] = [part + _sum(inner, lags) * weight for inner, part, weight in zip(INNER, sums[3], weights, strict=True)]
@@ -173,12 +173,12 @@ def impulse_to_zero(plane: Plane, at: View, slip: Scalar, falls: Flag) -> tuple[
 
 def series_error(at: View) -> Scalar:
     """Error of the series of `impulse_to_zero`, relative: a bound that was fitted. No derivative."""
-    here, tiny = stop_gradient(at.here), float(jnp.finfo(at.r.dtype).tiny) ** 0.5
-    inverse = 1 / (jnp.abs(here.g) + tiny)
-    turn, varies = jnp.abs(here.h) * inverse, (jnp.abs(here.b - 2 * here.c) + jnp.abs(here.dh)) * inverse
+    here = stop_gradient(at.here)
+    inverse = ratio(1, jnp.abs(here.g))
+    turned, varies = jnp.abs(here.h) * inverse, (jnp.abs(here.b - 2 * here.c) + jnp.abs(here.dh)) * inverse
     apart = jnp.minimum(jnp.abs(here.g + 2 * here.dh), jnp.abs(here.g + 3 * here.dh))
-    apart = jnp.minimum(apart * inverse, 1) + tiny
-    return SERIES * turn**4 * (turn + varies) * (1 + 20 * varies * varies) / apart**3
+    apart = jnp.minimum(apart * inverse, 1)
+    return ratio(SERIES * turned**4 * (turned + varies) * (1 + 20 * varies * varies), apart**3)
 
 
 def _relative_slope(axes: Axes, g: Scalar, f: Scalar, h: Scalar) -> Scalar:

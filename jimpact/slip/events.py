@@ -100,7 +100,7 @@ def _rising_root(c: Scalar, b: Scalar, a: Scalar) -> Scalar:
     real = square >= 0
     root = jnp.sqrt(where(real, square, 1))
     both = b + root
-    plain = both > 1e-12 * jnp.abs(b)
+    plain = (both > 1e-12 * jnp.abs(b)) & ((b >= 0) | (a <= 0))  # else b + root cancels
     far = where(a > 0, (root - b) / where(a > 0, a, 1), jnp.inf)
     x = where(plain, -2 * c / where(plain, both, 1), far)
     rises = b > 0

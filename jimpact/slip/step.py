@@ -23,7 +23,7 @@ from jimpact.slip.line import Crossing, crossed
 from jimpact.slip.step_size import Size, step_size
 from jimpact.types import Flag, Scalar
 
-__all__ = ["PLAN", "added", "booked", "look", "plan", "shift", "slopes_along", "step"]
+__all__ = ["PLAN", "added", "booked", "look", "plan", "slopes_along", "small_impulse", "step"]
 
 PLAN = "plan"  # what reverse mode keeps of a step, beside the state before it
 SLIGHT = 0.6  # power of epsilon: slip below this share of its terms counts as zero, at any accuracy
@@ -72,7 +72,7 @@ def _moved(lane: Lane, state: State, at: View, size: Size) -> State:
     )
     # Before the step the normal impulse had no derivative, so now it has that of p.
     x, y = where(slips, after.x, 1), where(slips, after.y, 0)
-    after = booked(after, _no_shift(plane, x, y, after.v, where(slips, stop_gradient(p) - p, 0)))
+    after = booked(after, _zero_impulse(plane, x, y, after.v, where(slips, stop_gradient(p) - p, 0)))
     return _noted(lane, state, Crossing(state.x, state.y, state.ledger.impulse), after)
 
 
@@ -101,32 +101,32 @@ def booked(state: State, more: tuple[Scalar, ...]) -> State:
 
 
 @jax.custom_jvp
-def _no_shift(plane: Plane, x: Scalar, y: Scalar, v: Scalar, p: Scalar) -> tuple[Scalar, ...]:
-    """`shift` by p = 0, which adds nothing but derivatives."""
+def _zero_impulse(plane: Plane, x: Scalar, y: Scalar, v: Scalar, p: Scalar) -> tuple[Scalar, ...]:
+    """`small_impulse` of p = 0, which adds nothing but derivatives."""
     return (jnp.zeros_like(p),) * 7
 
 
-@_no_shift.defjvp
-def _no_shift_jvp(given: tuple, changes: tuple) -> tuple:
-    return jax.jvp(shift, given, changes)
+@_zero_impulse.defjvp
+def _zero_impulse_jvp(given: tuple, changes: tuple) -> tuple:
+    return jax.jvp(small_impulse, given, changes)
 
 
-def shift(plane: Plane, x: Scalar, y: Scalar, v: Scalar, p: Scalar) -> tuple[Scalar, ...]:
+def small_impulse(plane: Plane, x: Scalar, y: Scalar, v: Scalar, p: Scalar) -> tuple[Scalar, ...]:
     """What a small normal impulse p adds at the slip (x, y), to second order."""
     r = jnp.sqrt(x * x + y * y)
     axes = axes_along(plane, x / r, y / r)
     return added(plane, plane.mu * axes.sx, plane.mu * axes.sy, axes.h / r, v, p)
 
 
-def slopes_along(plane: Plane, tx: Scalar, ty: Scalar, turn: Scalar) -> tuple[Scalar, Scalar]:
-    """dv/dp and d2v/dp2 under the friction -(tx, ty) per normal impulse, which turns by `turn` per normal impulse."""
-    return plane.w - plane.dx * tx - plane.dy * ty, (plane.dx * ty - plane.dy * tx) * turn
+def slopes_along(plane: Plane, tx: Scalar, ty: Scalar, turning: Scalar) -> tuple[Scalar, Scalar]:
+    """dv/dp and d2v/dp2 under the friction -(tx, ty) per normal impulse, which turns by `turning`, likewise."""
+    return plane.w - plane.dx * tx - plane.dy * ty, (plane.dx * ty - plane.dy * tx) * turning
 
 
-def added(plane: Plane, tx: Scalar, ty: Scalar, turn: Scalar, v: Scalar, p: Scalar) -> tuple[Scalar, ...]:
+def added(plane: Plane, tx: Scalar, ty: Scalar, turning: Scalar, v: Scalar, p: Scalar) -> tuple[Scalar, ...]:
     """What a normal impulse p adds to slip, normal velocity, impulses and work, under that friction."""
-    k, k2 = slopes_along(plane, tx, ty, turn)
-    half, zero = 0.5 * p * p * turn, jnp.zeros_like(p)
+    k, k2 = slopes_along(plane, tx, ty, turning)
+    half, zero = 0.5 * p * p * turning, jnp.zeros_like(p)
     ix, iy = half * ty - tx * p, -half * tx - ty * p
     slip_x, slip_y, _ = moved(plane, zero, zero, zero, ix, iy, p)
     return slip_x, slip_y, k * p + 0.5 * k2 * p * p, ix, iy, p, work_over(v, k, k2, p)

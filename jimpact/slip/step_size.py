@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 
-from jimpact.numerics import divide, where
+from jimpact.numerics import divide, ratio, where
 from jimpact.slip.advance import NODES, pace, series_error
 from jimpact.slip.events import Ahead
 from jimpact.slip.flow import View
@@ -52,7 +52,7 @@ class Size(NamedTuple):
 class Error(NamedTuple):
     """What a step may neglect. The amplitudes are relative to slip and per unit of the clock."""
 
-    turn: Scalar  # angle to the axis of the step
+    angle: Scalar  # to the axis of the step
     change: Scalar  # largest change of the angle by a change of the slip before, weighted as a derivative
     admitted: Scalar  # relative to slip
     admitted_slope: Scalar  # the same, but for a derivative: slip may be nothing, and its change not
@@ -60,7 +60,7 @@ class Error(NamedTuple):
 
 
 def step_size(lane: Lane, state: State, at: View, ahead: Ahead, accuracy: Accuracy) -> Size:
-    error, tiny = _errors(lane, state, at, accuracy), _tiny(at.r)
+    error = _errors(lane, state, at, accuracy)
     g, slope = jnp.abs(at.axes.g), jnp.abs(at.here.dh)
     level = _level(at, error)
     attracts = (at.here.dh < 0) | level
@@ -70,13 +70,13 @@ def step_size(lane: Lane, state: State, at: View, ahead: Ahead, accuracy: Accura
     linear = at.near & (close >= WELL_LINEAR)
     reach = where(attracts, jnp.inf, 0.5 * divide(jnp.log(jnp.maximum(close, 1)), slope))
     decay = jnp.log(jnp.maximum(at.r / float(jnp.finfo(at.r.dtype).tiny) ** LEAST, 1))
-    within = where(at.axes.g > 0, GROWTH, decay) / (g + tiny)
+    within = ratio(where(at.axes.g > 0, GROWTH, decay), g)
     curved = jnp.minimum(_curved_length(at, error), within)
     # Where dv/dp is so small that it changes much while slip settles on its direction, let it settle before an event.
     k, change = lane.plane.w - lane.plane.mu * at.rate * at.here.a, lane.plane.mu * at.rate * at.axes.b * at.Y
-    within = where(jnp.abs(change) > UNSETTLED * jnp.abs(k), jnp.minimum(within, SETTLED / (slope + tiny)), within)
+    within = where(jnp.abs(change) > UNSETTLED * jnp.abs(k), jnp.minimum(within, ratio(SETTLED, slope)), within)
     longest = jnp.minimum(where(linear, jnp.minimum(reach, within), curved), ahead.bend / pace(at))
-    backward = -jnp.minimum(curved, 1 / (g + at.axes.f + tiny))
+    backward = -jnp.minimum(curved, ratio(1, g + at.axes.f))
     growth, faster = where(close >= 1, at.axes.g, at.here.g), pace(at)
     event = clock(ahead.event / (at.unit * faster), growth * faster)
     length = jnp.maximum(jnp.minimum(longest, event), backward)
@@ -99,7 +99,7 @@ def _errors(lane: Lane, state: State, at: View, accuracy: Accuracy) -> Error:
 def _level(at: View, error: Error) -> Flag:
     """Whether slip is on its invariant direction but for round-off."""
     round_off = ROUND * jnp.finfo(at.r.dtype).eps
-    there = at.near & (error.turn * jnp.abs(at.here.dh) <= round_off)
+    there = at.near & (error.angle * jnp.abs(at.here.dh) <= round_off)
     return (jnp.abs(at.here.h) <= round_off) | there
 
 
@@ -107,9 +107,9 @@ def _spare(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy)
     """Accuracy of the linear flow in units of the one asked for, while slip stays close to its direction."""
     admitted = _admitted_on_line(lane, size_of(lane, state)[0], at, accuracy)
     slope = jnp.minimum(admitted, accuracy.slope_tolerance)
-    bend = error.turn * jnp.maximum(error.turn / slope, error.change / admitted)
-    bend = bend * (1 + where(at.near, 1 / (jnp.abs(at.here.dh) + _tiny(at.r)), 1))
-    return LINE / (bend + _tiny(at.r))
+    bend = error.angle * jnp.maximum(error.angle / slope, error.change / admitted)
+    bend = bend * (1 + where(at.near, ratio(1, jnp.abs(at.here.dh)), 1))
+    return ratio(LINE, bend)
 
 
 def _admitted_on_line(lane: Lane, size: Scalar, at: View, accuracy: Accuracy) -> Scalar:
@@ -118,19 +118,18 @@ def _admitted_on_line(lane: Lane, size: Scalar, at: View, accuracy: Accuracy) ->
 
 
 def _curved_length(at: View, error: Error) -> Scalar:
-    tiny = _tiny(at.r)
     rate, longest = _rates(at, error)
-    own = where(at.near, error.turn * error.turn * error.curving, CAUTION * jnp.abs(at.here.h))
-    changed = error.change * where(at.near, error.turn * error.curving, jnp.abs(at.here.dh))
+    own = where(at.near, error.angle * error.angle * error.curving, CAUTION * jnp.abs(at.here.h))
+    changed = error.change * where(at.near, error.angle * error.curving, jnp.abs(at.here.dh))
     worst = jnp.maximum(own / error.admitted_slope, changed / error.admitted)
-    length = (worst / (SMOOTH * rate) + tiny) ** (-1 / (2 * NODES + 1)) / rate
-    most = where(at.axes.g < 0, CURVED_DECAY, CURVED_GROWTH) / (jnp.abs(at.axes.g) + at.axes.f + tiny)
+    length = (worst / (SMOOTH * rate) + _tiny(at.r)) ** (-1 / (2 * NODES + 1)) / rate
+    most = ratio(where(at.axes.g < 0, CURVED_DECAY, CURVED_GROWTH), jnp.abs(at.axes.g) + at.axes.f)
     return jnp.minimum(length, jnp.minimum(longest, most))
 
 
 def _rates(at: View, error: Error) -> tuple[Scalar, Scalar]:
     """How fast the integrands of a step vary, and the length beyond which its clock fails: omega has a pole ahead."""
-    here, near, tiny = at.here, at.near, _tiny(at.r)
+    here, near = at.here, at.near
     h, dh, g = jnp.abs(here.h), jnp.abs(here.dh), jnp.abs(here.g)
     # omega = 1 / (1 + second t^2 + third t^3 ..) far from an invariant direction, if J = dh.
     second, third = here.h * (0.5 * here.b + here.c), jnp.cbrt(jnp.abs(here.a) * h * h)
@@ -139,9 +138,9 @@ def _rates(at: View, error: Error) -> tuple[Scalar, Scalar]:
     leaving = where(here.dh > 0, 2 * dh, dh) + 0.7 * g
     pole = jnp.sqrt(where(second < 0, -second, 0.1 * second)) + third + 0.1 * dh + 0.5 * h
     # And 1 / (1 + q psi / dh) near one.
-    bend = error.turn * jnp.abs(0.5 * at.axes.b + at.axes.c)
-    out = where(here.dh > 0, jnp.log(jnp.maximum(POLE * dh / (bend + tiny), 2)) / (dh + tiny), jnp.inf)
-    return where(near, leaving, turning) + tiny, where(near, out, POLE / (pole + tiny))
+    bend = error.angle * jnp.abs(0.5 * at.axes.b + at.axes.c)
+    out = where(here.dh > 0, ratio(jnp.log(jnp.maximum(ratio(POLE * dh, bend), 2)), dh), jnp.inf)
+    return where(near, leaving, turning) + _tiny(at.r), where(near, out, ratio(POLE, pole))
 
 
 def _ends(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy, event: Scalar, on_line: Flag) -> Flag:
@@ -154,7 +153,7 @@ def _ends(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy, 
     # So little slip that only its derivative matters, and no change across it is left.
     faint = at.near & (g < 0) & (at.unit < accuracy.tolerance * size * jnp.abs(g))
     faint &= state.memory <= accuracy.slope_tolerance
-    faint &= error.turn * error.turn <= 10 * accuracy.slope_tolerance
+    faint &= error.angle * error.angle <= 10 * accuracy.slope_tolerance
     # Zero within round-off, where static friction holds what kinetic friction would let go.
     held = lane.held & (g != 0) & (at.here.g != 0) & (r <= ROUND * jnp.finfo(r.dtype).eps * terms)
     return (falls & (on_line | _slow(lane, state, at, error, accuracy))) | faint | held
@@ -163,22 +162,19 @@ def _ends(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy, 
 def _slow(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy) -> Flag:
     """Whether slip hardly turns while it falls to zero, as `advance.impulse_to_zero` wants it."""
     size, _ = size_of(lane, state)
-    here, inverse, tiny = at.here, 1 / (jnp.abs(at.here.g) + _tiny(at.r)), _tiny(at.r)
-    turn, apart, rest = (
-        jnp.abs(here.h) * inverse,
-        jnp.minimum(jnp.abs(here.g + 2 * here.dh), jnp.abs(here.g + 3 * here.dh)) * inverse,
-        series_error(at),
-    )
+    here, inverse = at.here, ratio(1, jnp.abs(at.here.g))
+    turned, off = jnp.abs(here.h) * inverse, series_error(at)
+    apart = jnp.minimum(jnp.abs(here.g + 2 * here.dh), jnp.abs(here.g + 3 * here.dh)) * inverse
     admitted = _admitted_on_line(lane, size, at, accuracy)
-    changed = rest * (1 + jnp.abs(here.dh) / (jnp.abs(here.h) + tiny)) * error.change
-    work = WORK * (turn * inverse) ** 2 * (jnp.abs(here.a) + jnp.abs(here.b)) * at.unit
+    changed = off * (1 + ratio(jnp.abs(here.dh), jnp.abs(here.h))) * error.change
+    work = WORK * (turned * inverse) ** 2 * (jnp.abs(here.a) + jnp.abs(here.b)) * at.unit
     lost = at.unit < accuracy.tolerance * size  # it would turn for many steps more
-    slope = accuracy.slope_tolerance * where(lost, jnp.full_like(rest, 10), 1)
-    fine = (rest <= jnp.minimum(admitted, jnp.minimum(slope, MOST_SLOPE))) & (changed <= admitted)
+    slope = accuracy.slope_tolerance * where(lost, jnp.full_like(off, 10), 1)
+    fine = (off <= jnp.minimum(admitted, jnp.minimum(slope, MOST_SLOPE))) & (changed <= admitted)
     fine &= (work * at.r <= accuracy.tolerance * size) & (work <= accuracy.slope_tolerance)
     # Beside a repelling direction the impulse to zero has a term angle^(-g/dh), which no series sees.
-    hidden = (jnp.abs(here.g) - here.dh) * -jnp.log(error.turn + tiny) > here.dh * ESCAPE
-    return fine & (~at.near | (here.dh < 0) | hidden) & (turn < SLOW) & (apart > RESONANT)
+    hidden = (jnp.abs(here.g) - here.dh) * -jnp.log(error.angle + _tiny(at.r)) > here.dh * ESCAPE
+    return fine & (~at.near | (here.dh < 0) | hidden) & (turned < SLOW) & (apart > RESONANT)
 
 
 def clock(q: Scalar, growth: Scalar) -> Scalar:

@@ -29,12 +29,12 @@ def finish(lane: Lane, state: State, rule: StopRule) -> State:
     begin = jax.tree.map(lambda a, b: where(falls, a, b), rested, state)
     here, mu = at.here, where(stops, plane.mu, 0)
     tx, ty = where(stops, mu * here.sx, lane.tx), where(stops, mu * here.sy, lane.ty)
-    turn = where(stops, here.h / at.unit, 0)
-    k, k2 = slopes_along(plane, tx, ty, turn)
+    turning = where(stops, here.h / at.unit, 0)
+    k, k2 = slopes_along(plane, tx, ty, turning)
     missing = rule.missing(begin.ledger, begin.v, lane.v0, lane.e)
     p = rule.distance(missing, begin.v, Slopes(k, k2, jnp.zeros_like(k)), begin.ledger, lane.e)
     p = where((stops | falls) & jnp.isfinite(p), p, 0)
-    return booked(begin, added(plane, tx, ty, turn, begin.v, p))
+    return booked(begin, added(plane, tx, ty, turning, begin.v, p))
 
 
 def zero_slip(lane: Lane, state: State, at: View) -> State:

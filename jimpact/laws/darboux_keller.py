@@ -1,25 +1,34 @@
 """The laws that follow the slip: Darboux-Keller flow with Coulomb friction, ended by a stop rule.
 
-Source: Keller 1986; Jia & Wang (sections 2-5); Baber 2011 for several compressions. Assumptions: rigid bodies,
+Sources: Keller 1986; Jia & Wang (sections 2-5); Baber 2011 for several compressions. Assumptions: rigid bodies,
 one point of contact, Coulomb friction at every instant, no tangential compliance. Domain: any symmetric
 positive definite inverse inertia, any approach velocity, friction >= 0, static friction >= friction,
 restitution in [0, 1].
+
+* stronge: restitution ends at work = e^2 x |work of compression| (Stronge 1990). Never gains energy.
+* poisson: restitution ends at impulse = e x impulse of compression (Poisson 1817, Routh 1897); with several
+  compressions both are sums over all phases. Does not gain kinetic energy (Ivanov 1992), though the normal force may
+  release more work than it stored.
+* newton: restitution ends at normal velocity = -e x the one before (Newton 1687; Whittaker 1904 for its use with
+  friction). Can gain kinetic energy with friction; the ledger in `ImpactInfo` shows it. Gives no rebound for a
+  grazing start.
 """
 
 from typing import NamedTuple
 
 import jax.numpy as jnp
 
-from jimpact.laws.record import Answer, Given, Options, plausible
+from jimpact.laws.record import Answer, Given, Law, Options, plausible
 from jimpact.numerics import where
 from jimpact.rays import moved
+from jimpact.restitution import RULES
 from jimpact.slip.integrate import follow
 from jimpact.slip.lane import Lane, Stage, State, lane_of
 from jimpact.slip.line import line_start
 from jimpact.state import ImpactInfo
 from jimpact.types import Scalar
 
-__all__ = ["Events", "answer_of", "events_of", "given_lane", "hodograph"]
+__all__ = ["NEWTON", "POISSON", "STRONGE", "Events", "answer_of", "darboux_keller", "events_of", "given_lane"]
 
 
 class Events(NamedTuple):
@@ -33,7 +42,7 @@ class Events(NamedTuple):
     end: Scalar
 
 
-def hodograph(given: Given, options: Options) -> Answer:
+def darboux_keller(given: Given, options: Options) -> Answer:
     """The law with the stop rule of `options`."""
     lane = given_lane(given, options)
     return answer_of(given, lane, follow(lane, options.rule, options.accuracy), options)
@@ -82,3 +91,12 @@ def events_of(lane: Lane, end: State) -> Events:
         line_start=line_start(lane.plane, lane.rate, lane.mark, end.crossing),
         end=ledger.impulse,
     )
+
+
+def _law(name: str, reference: str, may_gain_energy: bool) -> Law:
+    return Law(name, darboux_keller, reference, ("friction", "restitution"), may_gain_energy, rule=RULES[name])
+
+
+STRONGE = _law("stronge", "Stronge 1990; Jia & Wang; Baber 2011", may_gain_energy=False)
+POISSON = _law("poisson", "Routh 1897; Keller 1986; Ivanov 1992", may_gain_energy=False)
+NEWTON = _law("newton", "Newton 1687", may_gain_energy=True)
