@@ -24,7 +24,7 @@ from jimpact.types import Flag
 __all__ = ["BLOCK", "Record", "follow", "recorded"]
 
 BLOCK = 8192  # lanes: the numbers of a step fit into the cache of a core
-ROUND = 4  # steps
+ROUND = 2  # steps
 
 T = TypeVar("T")
 

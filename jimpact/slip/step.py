@@ -10,7 +10,7 @@ and second derivatives are exact.
 import jax
 import jax.numpy as jnp
 from jax.ad_checkpoint import checkpoint_name
-from jax.lax import stop_gradient
+from jax.lax import optimization_barrier, stop_gradient
 
 from jimpact.numerics import where
 from jimpact.rays import Plane, moved
@@ -32,7 +32,9 @@ SLIGHT = 0.6  # power of epsilon: slip below this share of its terms counts as z
 def step(lane: Lane, state: State, rule: StopRule, accuracy: Accuracy) -> tuple[State, Size]:
     """The state after the step, and the size of the step."""
     at = look(lane, state)
-    changes, stage, size = checkpoint_name(plan(lane, state, at, rule, accuracy), PLAN)
+    # A kernel of its own on a GPU: planning and moving together need more registers than there are.
+    planned = optimization_barrier(plan(lane, state, at, rule, accuracy))
+    changes, stage, size = checkpoint_name(planned, PLAN)
     k, k2, _ = slopes_of(lane, at)
     ledger = change_phase(state.ledger, changes, state.v, k, k2)
     return _moved(lane, state._replace(ledger=ledger, stage=stage), at, size), size
