@@ -27,7 +27,16 @@ from jax.lax import stop_gradient
 from jaxtyping import Float
 
 from jimpact.numerics import bracketed_root, divide, horner_slope, norm, sqrt
-from jimpact.rays import Matrix2, Plane, normal_rate, secular_direction, secular_step, solve_b, sticks, stopping_impulse
+from jimpact.plane import (
+    Matrix2,
+    Plane,
+    normal_rate,
+    secular_direction,
+    secular_step,
+    solve_b,
+    sticks,
+    stopping_impulse,
+)
 from jimpact.types import Array, Flag, Scalar
 
 __all__ = ["opposing", "opposing_at"]

@@ -17,7 +17,7 @@ from jaxtyping import Float
 from jimpact.laws import LAWS
 from jimpact.laws.record import Answer, Given, Law, Options, plausible
 from jimpact.numerics import divide, where
-from jimpact.rays import Plane, plane_of
+from jimpact.plane import Plane, plane_of
 from jimpact.restitution import RULES
 from jimpact.slip.lane import Accuracy
 from jimpact.state import Impact, ImpactInfo, Outcome
@@ -39,6 +39,7 @@ EXTRA = {"tangential_restitution": "in [-1, 1]", "mixing": "in [0, 1]"}  # param
 WORKS = ("compression_work", "restitution_work", "friction_work", "kinetic_energy_change")
 COUNTS = ("compressions", "mode")
 SINGULAR = 8  # x epsilon x its terms: a determinant within this is round-off
+WIDEST = 0.1  # rad: invariant directions are looked for when slip is near; a wider angle would come too late
 ASYMMETRY = 1e-4  # of the largest entry: more than rounded print, less than a mistake
 
 
@@ -74,7 +75,7 @@ def solve(
         rule: "poisson" or "stronge": how restitution ends, for the laws that leave it open (sun_baruh, composite);
             the others ignore it.
         accuracy: "low", "standard" or "high", for laws that follow the slip: docs/accuracy.md has the error of each.
-        line_tolerance: angle (rad) within which a direction of slip counts as invariant in
+        line_tolerance: angle (rad, at most 0.1) within which a direction of slip counts as invariant in
             `info.line_start`; changes nothing else.
 
     Returns:
@@ -143,8 +144,8 @@ def _checked(
     record = _named(law, LAWS, "law")
     chosen = _named(rule, {name: RULES[name] for name in record.rules or RULES}, "rule")
     stop = record.rule or chosen
-    if isinstance(line_tolerance, bool) or not isinstance(line_tolerance, Real) or not 0 < line_tolerance < 1:
-        raise ValueError(f"line_tolerance={line_tolerance!r}; pass an angle in radians between 0 and 1")
+    if isinstance(line_tolerance, bool) or not isinstance(line_tolerance, Real) or not 0 < line_tolerance <= WIDEST:
+        raise ValueError(f"line_tolerance={line_tolerance!r}; pass an angle in radians between 0 and {WIDEST}")
     given = {
         "inverse_inertia": inverse_inertia,
         "velocity": velocity,
@@ -155,7 +156,7 @@ def _checked(
     }
     W, v, *coefficients = _arrays(given)
     level = _named(accuracy, ACCURACIES[v.dtype.name], "accuracy")
-    return (record, Options(stop, level, float(line_tolerance))), (*coefficients, W, v)
+    return (record, Options(stop, level._replace(line=float(line_tolerance)))), (*coefficients, W, v)
 
 
 def _case(choice: Choice, *arrays: Array) -> Case:

@@ -52,7 +52,7 @@ def solve_planar(
     K, v = floating("inverse_inertia", inverse_inertia, (2, 2)), floating("velocity", velocity, (2,))
     check_followed(law, "solve_planar")
     case = prepare(*in_space(K, v), friction, restitution, static_friction, law, "standard", 0.01)
-    lane, options = given_lane(case.given, case.options), case.options
+    lane, options = given_lane(case.given), case.options
     end = follow(lane, options.rule, options.accuracy._replace(steps=PIECES))
     impact = report(case, answer_of(case.given, lane, end, options))
     axes = jnp.array([0, 2])

@@ -28,7 +28,7 @@ from jimpact.contact import transform
 from jimpact.impact import solve
 from jimpact.laws import LAWS
 from jimpact.numerics import anywhere
-from jimpact.rays import plane_of, stopping_impulse
+from jimpact.plane import plane_of, stopping_impulse
 from jimpact.state import Outcome
 from jimpact.types import Array, ArrayLike, Flag, Scalar, Whole
 from jimpact.validation import check_batch, floating

@@ -14,12 +14,12 @@ from jaxtyping import Float
 from jimpact.impact import check_followed, prepare
 from jimpact.laws.darboux_keller import Events, events_of, given_lane
 from jimpact.numerics import divide, where
-from jimpact.rays import moved
+from jimpact.plane import moved
 from jimpact.slip.advance import Move, advance
+from jimpact.slip.events import LONG
 from jimpact.slip.flow import View
 from jimpact.slip.integrate import Record, follow, recorded
 from jimpact.slip.lane import Lane, Stage
-from jimpact.slip.line import LONG
 from jimpact.slip.step import look
 from jimpact.slip.step_size import clock
 from jimpact.slip.tail import zero_slip
@@ -63,9 +63,9 @@ def trace(
         raise ValueError(f"samples={samples!r}; pass a whole number of at least 2")
     check_followed(law, "trace")
     case = prepare(inverse_inertia, velocity, friction, restitution, static_friction, law, accuracy, line_tolerance)
-    lane, options = given_lane(case.given, case.options), case.options
+    lane, options = given_lane(case.given), case.options
     end = follow(lane, options.rule, options.accuracy)
-    events = events_of(lane, end)
+    events = events_of(lane, end, options.accuracy.line)
     p = _spaced(events, int(samples))
     records = recorded(lane, options.rule, options.accuracy)
     ix, iy, work = jax.vmap(lambda q: _at(lane, records, q), in_axes=-1, out_axes=-1)(p)

@@ -175,7 +175,7 @@ def test_require_accepts_separating_unless_told():
         jimpact.require(impact, separating=False)
 
 
-@pytest.mark.parametrize("tolerance", [-1.0, 0.0, float("nan"), "a", None, True, 1j, np.ones(2)])
+@pytest.mark.parametrize("tolerance", [-1.0, 0.0, 0.11, float("nan"), "a", None, True, 1j, np.ones(2)])
 def test_bad_line_tolerance_raises(tolerance):
     with pytest.raises(ValueError, match="line_tolerance"):
         jimpact.solve(**GOOD, line_tolerance=tolerance)

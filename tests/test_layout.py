@@ -18,7 +18,7 @@ LONGEST = 400
 RANKS = (
     "types numerics validation state",
     "contact inertia",
-    "rays restitution cone",
+    "plane rays restitution cone",
     "slip",
     "laws",
     "impact",

@@ -109,7 +109,7 @@ def test_a_few_pieces_are_the_whole_impact():
     """No accuracy to choose: one piece more or less changes nothing."""
     K, v, mu, e, static = draw()
     case = prepare(*planar.in_space(jnp.asarray(K), jnp.asarray(v)), mu, e, static, "stronge", "standard", 0.01)
-    lane, rule = given_lane(case.given, case.options), case.options.rule
+    lane, rule = given_lane(case.given), case.options.rule
     ends = [follow(lane, rule, case.options.accuracy._replace(steps=planar.PIECES + more)) for more in (-1, 0, 20)]
     assert all((end.stage != Stage.SLIP).all() for end in ends)
     for end in ends:

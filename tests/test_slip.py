@@ -12,10 +12,11 @@ from scipy.integrate import solve_ivp
 import jimpact
 from jimpact.impact import ACCURACIES, prepare
 from jimpact.laws.darboux_keller import given_lane
-from jimpact.rays import Plane, diverging_ray, invariant_directions
+from jimpact.plane import Plane, diverging_ray
+from jimpact.rays import invariant_directions
 from jimpact.restitution import change_phase, open_ledger
 from jimpact.slip import integrate
-from jimpact.slip.advance import advance, clock_at, impulse_to_zero
+from jimpact.slip.advance import advance, impulse_to_zero
 from jimpact.slip.flow import axes_along, view
 from jimpact.slip.step import small_impulse
 
@@ -24,6 +25,7 @@ EXACT = 1e-13  # a linear step is a formula
 BESIDE, BESIDE_MOST = 1e-5, 1e-2  # beside invariant directions: for nine of ten, and for all
 BESIDE_ROUND = 1e-6  # the angle is known to 1e-3 of itself, and the derivative varies with its power 0.27
 SECOND = 1e-5  # of second derivatives, relative: differences of the gradient at 1e-4 are as good as 1e-7
+LINE_ANGLE = 1e-7  # of the angle: the error of a step, and of the reference
 SERIES = 1e-7  # relative: 15 x the fourth power of a turn of 0.02, by a change of 0.06
 SAME = 1e-12  # the same steps, compiled in another shape
 SAME_SLOPE = 1e-8  # with round-off of grazing lanes amplified
@@ -82,21 +84,40 @@ def test_step_beside_an_invariant_direction_follows_the_flow(converging: bool, o
     np.testing.assert_allclose(found, flow(plane, x, y, -1.0, found[3]), atol=STEP)
 
 
-@pytest.mark.parametrize("converging", [True, False])
-@pytest.mark.parametrize("off", [0.1, 0.8])
-def test_direction_is_the_clock_of_a_step(converging: bool, off: float) -> None:
-    plane, rate, x, y = on_a_ray(converging)
-    at = view(plane, rate, x - off * y, y + off * x)
-    move = advance(plane, at, jnp.float64(0.3), jnp.bool_(False))
-    np.testing.assert_allclose(clock_at(at, move.x, move.y), 0.3, rtol=EXACT)
-
-
 def on_a_ray(converging: bool) -> tuple[Plane, jax.Array, jax.Array, jax.Array]:
     plane, rate = a_plane()
     B = [[plane.bxx, plane.bxy, plane.dx], [plane.bxy, plane.byy, plane.dy], [plane.dx, plane.dy, plane.w]]
     directions, growth = invariant_directions(jnp.asarray(B), plane.mu)
     index = int(np.nanargmin(growth) if converging else np.nanargmax(growth))
     return plane, rate, directions[index, 0], directions[index, 1]
+
+
+LINE = ([[2.1, 0.4, 0.7], [0.4, 0.9, -0.5], [0.7, -0.5, 1.0]], 0.3)  # the plane above: W and friction
+
+
+def line_start(x: float, y: float, tolerance: float) -> float:
+    return float(jimpact.solve(LINE[0], [x, y, -40.0], LINE[1], 0.9, line_tolerance=tolerance).info.line_start)
+
+
+@pytest.mark.parametrize("tolerance", [0.01, 0.03, 0.1])
+@pytest.mark.parametrize("angle", [0.5, -0.45])
+def test_line_starts_where_the_angle_falls_to_the_tolerance(angle: float, tolerance: float) -> None:
+    plane, _, rx, ry = on_a_ray(False)  # it attracts
+    x, y = (8 * float(a) for a in (rx * np.cos(angle) - ry * np.sin(angle), ry * np.cos(angle) + rx * np.sin(angle)))
+    p = line_start(x, y, tolerance)
+    slip = flow(plane, x, y, -40.0, p)[:2]
+    off = np.arctan2(rx * slip[1] - ry * slip[0], rx * slip[0] + ry * slip[1])
+    np.testing.assert_allclose(off, np.sign(angle) * tolerance, rtol=LINE_ANGLE)
+
+
+@pytest.mark.parametrize("converging", [True, False])
+def test_line_starts_at_once_on_an_invariant_direction(converging: bool) -> None:
+    _, _, x, y = on_a_ray(converging)
+    assert line_start(8 * float(x), 8 * float(y), 0.01) == 0
+
+
+def test_no_line_without_slip() -> None:
+    assert np.isnan(line_start(0.0, 0.0, 0.01))
 
 
 @pytest.mark.parametrize("length", [0.5, 30.0])
@@ -274,7 +295,7 @@ def mixed() -> cases.Cases:
 def followed(given: cases.Cases) -> tuple[np.ndarray, np.ndarray]:
     """Tangential impulse, and the derivative of a sum of impulses by slip before."""
     case = prepare(*map(jnp.asarray, given), "stronge", "standard", 0.01)
-    lane, options = given_lane(case.given, case.options), case.options
+    lane, options = given_lane(case.given), case.options
 
     def value(x0: jax.Array) -> tuple[jax.Array, jax.Array]:
         end = integrate.follow(lane._replace(x0=x0), options.rule, options.accuracy)
@@ -297,7 +318,7 @@ def test_batch_is_cut_only_where_it_is_alone(monkeypatch: pytest.MonkeyPatch) ->
     """With several devices, to sort lanes they would have to talk."""
     given = mixed()
     case = prepare(*map(jnp.asarray, given), "stronge", "standard", 0.01)
-    lane, options = given_lane(case.given, case.options), case.options
+    lane, options = given_lane(case.given), case.options
     text = lambda: jax.jit(lambda x: integrate.follow(x, options.rule, options.accuracy)).lower(lane).as_text()  # noqa: E731
     monkeypatch.setattr(integrate, "BLOCK", 64)
     assert "gather" not in text()

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jimpact.cone import opposing, opposing_at
 from jimpact.laws.record import Answer, Given, Law, Options, answer
 from jimpact.numerics import divide, norm, sqrt
-from jimpact.rays import Plane, moved, rates, stopping_impulse
+from jimpact.plane import Plane, moved, rates, stopping_impulse
 from jimpact.types import Flag, Scalar
 
 __all__ = ["LAW"]

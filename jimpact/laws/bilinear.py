@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from jimpact.laws.record import Answer, Given, Law, Options, answer
 from jimpact.numerics import divide, norm
-from jimpact.rays import solve_b
+from jimpact.plane import solve_b
 
 __all__ = ["LAW"]
 

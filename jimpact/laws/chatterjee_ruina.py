@@ -12,7 +12,7 @@ import jax.numpy as jnp
 
 from jimpact.laws.record import Answer, Given, Law, Options, answer
 from jimpact.numerics import norm
-from jimpact.rays import stopping_impulse
+from jimpact.plane import stopping_impulse
 
 __all__ = ["LAW"]
 

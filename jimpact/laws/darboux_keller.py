@@ -20,11 +20,11 @@ import jax.numpy as jnp
 
 from jimpact.laws.record import Answer, Given, Law, Options, plausible
 from jimpact.numerics import where
-from jimpact.rays import moved
+from jimpact.plane import moved
 from jimpact.restitution import RULES
+from jimpact.slip.events import line_start
 from jimpact.slip.integrate import follow
 from jimpact.slip.lane import Lane, Stage, State, lane_of
-from jimpact.slip.line import line_start
 from jimpact.state import ImpactInfo
 from jimpact.types import Scalar
 
@@ -44,17 +44,17 @@ class Events(NamedTuple):
 
 def darboux_keller(given: Given, options: Options) -> Answer:
     """The law with the stop rule of `options`."""
-    lane = given_lane(given, options)
+    lane = given_lane(given)
     return answer_of(given, lane, follow(lane, options.rule, options.accuracy), options)
 
 
-def given_lane(given: Given, options: Options) -> Lane:
-    return lane_of(given.plane, given.x, given.y, given.v, given.e, given.static, options.line_tolerance)
+def given_lane(given: Given) -> Lane:
+    return lane_of(given.plane, given.x, given.y, given.v, given.e, given.static)
 
 
 def answer_of(given: Given, lane: Lane, end: State, options: Options) -> Answer:
     """Impulse, velocity, ledger and events of a solution."""
-    events, ledger = events_of(lane, end), end.ledger
+    events, ledger = events_of(lane, end, options.accuracy.line), end.ledger
     p = ledger.impulse
     x, y, v = moved(lane.plane, lane.x0, lane.y0, lane.v0, end.ix, end.iy, p)
     started = (lane.x0 != 0) | (lane.y0 != 0)
@@ -79,16 +79,17 @@ def answer_of(given: Given, lane: Lane, end: State, options: Options) -> Answer:
     return Answer(end.ix, end.iy, p, x, y, v, jnp.ones_like(good), good, info)
 
 
-def events_of(lane: Lane, end: State) -> Events:
+def events_of(lane: Lane, end: State, line_tolerance: float) -> Events:
     """When everything happened, in scaled units."""
     ledger, nan = end.ledger, jnp.nan
     again = ledger.compressions > 1
+    line = line_start(lane.plane, lane.rate, end.line, line_tolerance)
     return Events(
         compression_end=where(ledger.phase > 0, ledger.first_end, nan),
         recompression_start=where(again, ledger.last_start, nan),
         recompression_end=where(again, ledger.last_end, nan),
         slip_end=end.zero_at,
-        line_start=line_start(lane.plane, lane.rate, lane.mark, end.crossing),
+        line_start=where(line <= ledger.impulse, line, nan),
         end=ledger.impulse,
     )
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 
 from jimpact.numerics import norm
-from jimpact.rays import Plane, moved
+from jimpact.plane import Plane, moved
 from jimpact.restitution import StopRule
 from jimpact.slip.lane import Accuracy
 from jimpact.state import ImpactInfo
@@ -43,7 +43,6 @@ class Options(NamedTuple):
 
     rule: StopRule
     accuracy: Accuracy
-    line_tolerance: float
 
 
 class Answer(NamedTuple):

@@ -30,7 +30,7 @@ from jax.lax import stop_gradient
 from jimpact.cone import opposing
 from jimpact.laws.record import Answer, Given, Law, Options, answer
 from jimpact.numerics import divide, norm
-from jimpact.rays import Plane, normal_rate, solve_b
+from jimpact.plane import Plane, normal_rate, solve_b
 from jimpact.types import Flag, Scalar
 
 __all__ = ["LAW"]

@@ -24,7 +24,7 @@ import jax.numpy as jnp
 
 from jimpact.laws.record import Answer, Given, Law, Options, answer
 from jimpact.numerics import divide, largest, norm, sqrt
-from jimpact.rays import Plane, moved, solve_b, sticks
+from jimpact.plane import Plane, moved, solve_b, sticks
 from jimpact.restitution import Ledger, Slopes, book, change_phase, open_ledger
 from jimpact.types import Flag, Scalar
 

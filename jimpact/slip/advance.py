@@ -27,11 +27,11 @@ import numpy as np
 from jax.lax import stop_gradient
 
 from jimpact.numerics import divide, ratio, where
-from jimpact.rays import Plane
+from jimpact.plane import Plane
 from jimpact.slip.flow import Axes, View
 from jimpact.types import Flag, Scalar
 
-__all__ = ["NODES", "Move", "advance", "clock_at", "impulse_to_zero", "pace", "series_error"]
+__all__ = ["NODES", "Move", "advance", "impulse_to_zero", "pace", "series_error"]
 
 NODES = 5  # of Gauss's rule
 SERIES = 15.0  # x the fourth power of the turn of slip while it falls to zero, and x how much g and h vary
@@ -94,13 +94,6 @@ def pace(at: View) -> Scalar:
     turn, axes = _turn(at), at.axes
     q, w = turn.q0, jnp.sqrt(1 + turn.q0 * turn.q0)
     return 1 / (1 + where(at.near, q * ((axes.b - axes.a * q) / (1 + w) + axes.c) / turn.J, 0))
-
-
-def clock_at(at: View, x: Scalar, y: Scalar) -> Scalar:
-    """The clock t at which slip has the direction (x, y)."""
-    turn, axes = _turn(at), at.axes
-    q = divide(y * axes.sx - x * axes.sy, x * axes.sx + y * axes.sy)
-    return jnp.log1p(jnp.maximum(divide(q - turn.q0, turn.reach), -1)) / turn.J
 
 
 def _turn(at: View) -> Turn:

@@ -1,26 +1,37 @@
-"""What happens here, and what comes next? End of compression, a new compression, the stop.
+"""What happens here, and what comes next? End of compression, a new compression, the stop; and event "l".
 
 While slip has one direction, dv/dp = k is constant; it changes by k2 as slip turns. Distances to events follow from
 that, in units of normal impulse. An event as near as `_reached` allows counts as reached: Taylor terms cover the rest.
+
+Event "l" is where the direction of slip becomes invariant. That happens only asymptotically, except by a start on it, so
+the moment is a matter of tolerance. Beside an attracting direction the angle to it is the clock of a step. So the
+first step that ends within the tolerance is noted, and the moment follows in closed form.
+
 Only `slopes_of` carries a derivative.
 """
 
+import math
 from typing import NamedTuple
 
 import jax.numpy as jnp
+from jax.lax import stop_gradient
 
 from jimpact.numerics import divide, norm, sqrt, where
+from jimpact.plane import Plane
 from jimpact.restitution import Slopes, StopRule, change_phase
-from jimpact.slip.flow import View
-from jimpact.slip.lane import Lane, State, size_of
+from jimpact.slip.advance import advance
+from jimpact.slip.flow import View, view
+from jimpact.slip.lane import Lane, Line, State, size_of
 from jimpact.types import Flag, Scalar
 
-__all__ = ["Ahead", "look_ahead", "slopes_of"]
+__all__ = ["LONG", "Ahead", "line_start", "look_ahead", "noted", "slopes_of", "within"]
 
 LANDED = 1e-14  # of the impulse: second-order change of k that a landing may leave to its Taylor terms
 ROUND = 0.03  # x epsilon: the same in float32
 NEARBY = 1e-2  # of the impulse, of k and in rad: a landing no further than this
 FLAT_FALL = 1e-4  # of the largest change of k: closer to k = 0 than this, a lane is past it
+LONG = 8.0  # decay of slip or of the angle, as a logarithm: beyond it Gauss's rule adds nothing that matters
+SLOWEST = 8  # x epsilon x the largest rate: slower turning is round-off
 PAST = 1.0001  # x the distance to k = 0: the next step starts beyond it
 
 
@@ -105,3 +116,26 @@ def _rising_root(c: Scalar, b: Scalar, a: Scalar) -> Scalar:
     x = where(plain, -2 * c / where(plain, both, 1), far)
     rises = b > 0
     return where(real, x, where((c > 0) & rises, -c / where(rises, b, 1), jnp.inf))
+
+
+def within(at: View, length: Scalar, tolerance: float = 0) -> Flag:
+    """Whether slip is within the tolerance of an attracting direction after a step, or does not turn at all."""
+    close = at.near & (at.axes.dh < 0) & (jnp.abs(at.Y) * jnp.exp(at.axes.dh * length) <= math.tan(tolerance) * at.X)
+    return close | (jnp.abs(at.here.h) <= SLOWEST * jnp.finfo(at.r.dtype).eps)
+
+
+def noted(line: Line, now: Line, reached: Flag) -> Line:
+    """`now`, if it is the first step that has reached the direction."""
+    new = jnp.isnan(line.p) & reached
+    return stop_gradient(Line(*(where(new, a, b) for a, b in zip(now, line, strict=True))))
+
+
+def line_start(plane: Plane, rate: Scalar, line: Line, tolerance: float) -> Scalar:
+    """Normal impulse from which the direction of slip stays within the tolerance of its invariant one; nan if never."""
+    plane, rate, line = stop_gradient((plane, rate, line))
+    at = view(plane, rate, line.x, line.y)
+    turns = at.near & (at.axes.dh < 0) & (at.Y != 0)
+    fall = jnp.log(where(turns, jnp.abs(at.Y) / at.X, 1) / math.tan(tolerance))
+    t = where(turns, jnp.maximum(fall, -LONG) / where(turns, -at.axes.dh, 1), 0)
+    p = advance(plane, at, t, jnp.abs(at.axes.g * t) > LONG).p
+    return jnp.maximum(line.p + p, 0)

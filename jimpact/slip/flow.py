@@ -23,7 +23,7 @@ import jax.numpy as jnp
 from jax.lax import stop_gradient
 
 from jimpact.numerics import divide, where
-from jimpact.rays import Plane
+from jimpact.plane import Plane
 from jimpact.types import Flag, Scalar
 
 __all__ = ["Axes", "View", "axes_along", "view"]

@@ -10,12 +10,11 @@ import jax.numpy as jnp
 from jax.lax import stop_gradient
 
 from jimpact.numerics import norm, where
-from jimpact.rays import Plane, diverging_ray, largest_rate, solve_b
+from jimpact.plane import Plane, diverging_ray, largest_rate, solve_b
 from jimpact.restitution import Ledger, open_ledger
-from jimpact.slip.line import Crossing, Mark, mark_of, no_crossing
 from jimpact.types import Flag, Scalar, Whole
 
-__all__ = ["Accuracy", "Lane", "Stage", "State", "lane_of", "size_of", "start"]
+__all__ = ["Accuracy", "Lane", "Line", "Stage", "State", "lane_of", "size_of", "start"]
 
 TRUSTED, MOST_TRUSTED = 1e3, 1e-3  # trusted = min(TRUSTED x tolerance, MOST_TRUSTED)
 SLOPES, LEAST_SLOPE = 1e3, 1e-7  # slope tolerance = max(SLOPES x tolerance, LEAST_SLOPE)
@@ -26,6 +25,7 @@ class Accuracy(NamedTuple):
 
     steps: int
     tolerance: float
+    line: float = 0.01  # rad: so close to an invariant direction slip counts as on it, in event "l"
 
     @property
     def slope_tolerance(self) -> float:
@@ -51,7 +51,6 @@ class Lane(NamedTuple):
     tx: Scalar  # friction per normal impulse from zero slip on: of stick, or along the diverging ray
     ty: Scalar
     rate: Scalar  # bounds g and h, not zero; no derivative
-    mark: Mark  # of event "l"
 
 
 class Stage(IntEnum):
@@ -60,6 +59,14 @@ class Stage(IntEnum):
     SLIP = 0  # more steps
     STOP = 1  # the end is so near that a Taylor series reaches it
     ZERO = 2  # slip falls to zero before anything else happens: the rest is in closed form
+
+
+class Line(NamedTuple):
+    """Event "l": the step that reaches an invariant direction, by slip and normal impulse before it."""
+
+    x: Scalar
+    y: Scalar
+    p: Scalar  # nan before
 
 
 class State(NamedTuple):
@@ -75,12 +82,10 @@ class State(NamedTuple):
     stage: Whole
     zero_at: Scalar  # normal impulse at which slip was first so small that it counts as zero; nan before
     compressing_at_zero: Flag
-    crossing: Crossing  # of the mark
+    line: Line
 
 
-def lane_of(
-    plane: Plane, x0: Scalar, y0: Scalar, v0: Scalar, e: Scalar, static: Scalar, line_tolerance: float = 0.01
-) -> Lane:
+def lane_of(plane: Plane, x0: Scalar, y0: Scalar, v0: Scalar, e: Scalar, static: Scalar) -> Lane:
     ux, uy = solve_b(plane, plane.dx, plane.dy)
     needed = ux * ux + uy * uy
     sticks = needed <= static * static
@@ -89,18 +94,16 @@ def lane_of(
     rate = stop_gradient(largest_rate(plane))
     rate = where(rate > 0, rate, 1)
     held = sticks & (needed > plane.mu * plane.mu)
-    mark = mark_of(plane, x0, y0, line_tolerance)
-    return Lane(plane, x0, y0, v0, e, sticks, held, tx, ty, rate, mark)
+    return Lane(plane, x0, y0, v0, e, sticks, held, tx, ty, rate)
 
 
 def start(lane: Lane) -> State:
     """Before the first step."""
     zero, still = jnp.zeros_like(lane.v0), (lane.x0 == 0) & (lane.y0 == 0)
     stage = jnp.where(still, Stage.ZERO, Stage.SLIP).astype(jnp.int8)
-    one, zero_at = jnp.ones_like(zero), where(still, zero, jnp.nan)
-    return State(
-        lane.x0, lane.y0, lane.v0, zero, zero, open_ledger(zero), one, stage, zero_at, still, no_crossing(zero)
-    )
+    one, nan = jnp.ones_like(zero), jnp.full_like(zero, jnp.nan)
+    zero_at, line = where(still, zero, nan), Line(one, zero, nan)
+    return State(lane.x0, lane.y0, lane.v0, zero, zero, open_ledger(zero), one, stage, zero_at, still, line)
 
 
 def size_of(lane: Lane, state: State) -> tuple[Scalar, Scalar]:

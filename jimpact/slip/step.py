@@ -13,13 +13,12 @@ from jax.ad_checkpoint import checkpoint_name
 from jax.lax import optimization_barrier, stop_gradient
 
 from jimpact.numerics import where
-from jimpact.rays import Plane, moved
+from jimpact.plane import Plane, moved
 from jimpact.restitution import StopRule, book, change_phase, work_over
 from jimpact.slip.advance import advance
-from jimpact.slip.events import look_ahead, slopes_of
+from jimpact.slip.events import look_ahead, noted, slopes_of, within
 from jimpact.slip.flow import View, axes_along, view
-from jimpact.slip.lane import Accuracy, Lane, Stage, State, size_of
-from jimpact.slip.line import Crossing, crossed
+from jimpact.slip.lane import Accuracy, Lane, Line, Stage, State, size_of
 from jimpact.slip.step_size import Size, step_size
 from jimpact.types import Flag, Scalar
 
@@ -37,7 +36,7 @@ def step(lane: Lane, state: State, rule: StopRule, accuracy: Accuracy) -> tuple[
     changes, stage, size = checkpoint_name(planned, PLAN)
     k, k2, _ = slopes_of(lane, at)
     ledger = change_phase(state.ledger, changes, state.v, k, k2)
-    return _moved(lane, state._replace(ledger=ledger, stage=stage), at, size), size
+    return _moved(lane, state._replace(ledger=ledger, stage=stage), at, size, accuracy.line), size
 
 
 def look(lane: Lane, state: State) -> View:
@@ -58,7 +57,7 @@ def plan(lane: Lane, state: State, at: View, rule: StopRule, accuracy: Accuracy)
     return slips & ahead.changes, stage, stop_gradient(size._replace(reach=reach))
 
 
-def _moved(lane: Lane, state: State, at: View, size: Size) -> State:
+def _moved(lane: Lane, state: State, at: View, size: Size, line_tolerance: float) -> State:
     plane, slips, length = lane.plane, size.reach != 0, size.reach / at.unit
     move = advance(plane, at, length, size.linear)
     k = plane.w - plane.mu * at.rate * at.axes.a
@@ -75,18 +74,18 @@ def _moved(lane: Lane, state: State, at: View, size: Size) -> State:
     # Before the step the normal impulse had no derivative, so now it has that of p.
     x, y = where(slips, after.x, 1), where(slips, after.y, 0)
     after = booked(after, _zero_impulse(plane, x, y, after.v, where(slips, stop_gradient(p) - p, 0)))
-    return _noted(lane, state, Crossing(state.x, state.y, state.ledger.impulse), after)
+    line = noted(state.line, Line(state.x, state.y, state.ledger.impulse), slips & within(at, length, line_tolerance))
+    return _near_zero(lane, after._replace(line=line))
 
 
-def _noted(lane: Lane, before: State, now: Crossing, state: State) -> State:
-    """Note where slip was first so small that it counts as zero, and where its direction becomes invariant."""
+def _near_zero(lane: Lane, state: State) -> State:
+    """Note where slip was first so small that it counts as zero."""
     _, terms = size_of(lane, state)
     slight = float(jnp.finfo(state.v.dtype).eps) ** SLIGHT * terms
     first = (state.x * state.x + state.y * state.y <= slight * slight) & jnp.isnan(state.zero_at)
     return state._replace(
         zero_at=where(first, state.ledger.impulse, state.zero_at),
         compressing_at_zero=where(first, state.ledger.compressing, state.compressing_at_zero),
-        crossing=crossed(lane.mark, before.crossing, now, state.x, state.y),
     )
 
 

@@ -33,9 +33,9 @@ CURVED_GROWTH, CURVED_DECAY = 8.0, 40.0  # and of growth and decay in a curved o
 UNSETTLED = 1e-3  # of dv/dp: a larger change cannot be foreseen
 SETTLED = 36.0  # decay of the angle to the direction, as a logarithm, to round-off
 LEAST = 0.4  # power of the smallest number: slip does not fall below this, where its square would vanish
-SLOW = 0.1  # turn of slip while it falls to zero: closed form only if less
+SLOW = 0.15  # turn of slip while it falls to zero: closed form only if less
 WORK = 50.0  # x the second order of that turn, bounds the error of its work: fitted
-MOST_SLOPE = 1e-4  # largest error of a derivative that it may make, whatever is admitted
+MOST_SLOPE = 1e-4  # largest error of a derivative that it may make, if no more is admitted anyway
 RESONANT = 0.25  # of g: where g + 3 dh is smaller, it has a large one
 ESCAPE = 18.0  # decay, as a logarithm, of what it has beside a repelling direction and the series does not see
 ROUND = 8  # x epsilon x its terms: below this a rate, or slip, is round-off
@@ -170,7 +170,8 @@ def _slow(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy) 
     work = WORK * (turned * inverse) ** 2 * (jnp.abs(here.a) + jnp.abs(here.b)) * at.unit
     lost = at.unit < accuracy.tolerance * size  # it would turn for many steps more
     slope = accuracy.slope_tolerance * where(lost, jnp.full_like(off, 10), 1)
-    fine = (off <= jnp.minimum(admitted, jnp.minimum(slope, MOST_SLOPE))) & (changed <= admitted)
+    slope = jnp.minimum(slope, max(MOST_SLOPE, accuracy.slope_tolerance))
+    fine = (off <= jnp.minimum(admitted, slope)) & (changed <= admitted)
     fine &= (work * at.r <= accuracy.tolerance * size) & (work <= accuracy.slope_tolerance)
     # Beside a repelling direction the impulse to zero has a term angle^(-g/dh), which no series sees.
     hidden = (jnp.abs(here.g) - here.dh) * -jnp.log(error.angle + _tiny(at.r)) > here.dh * ESCAPE

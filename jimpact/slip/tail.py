@@ -10,12 +10,12 @@ import jax
 import jax.numpy as jnp
 
 from jimpact.numerics import norm, where
-from jimpact.rays import solve_b
+from jimpact.plane import solve_b
 from jimpact.restitution import Slopes, StopRule, book, change_phase
 from jimpact.slip.advance import impulse_to_zero
+from jimpact.slip.events import noted, within
 from jimpact.slip.flow import View
-from jimpact.slip.lane import Lane, Stage, State
-from jimpact.slip.line import Crossing, crossed
+from jimpact.slip.lane import Lane, Line, Stage, State
 from jimpact.slip.step import added, booked, look, slopes_along
 
 __all__ = ["finish", "zero_slip"]
@@ -47,8 +47,7 @@ def zero_slip(lane: Lane, state: State, at: View) -> State:
     fixed = where(started, plane.mu > 0, lane.sticks)
     v = where(fixed, lane.v0 + plane.w * total + plane.dx * ix + plane.dy * iy, state.v + plane.w * p)
     ledger = book(state.ledger, p, state.v * p + work)
-    now = Crossing(state.x, state.y, state.ledger.impulse)
-    crossing = crossed(lane.mark, state.crossing, now, at.axes.sx, at.axes.sy)
+    reached = falls & within(at, jnp.full_like(p, jnp.inf))
     return state._replace(
         v=v,
         ix=where(fixed, ix, state.ix),
@@ -56,7 +55,7 @@ def zero_slip(lane: Lane, state: State, at: View) -> State:
         ledger=ledger,
         zero_at=where(falls, total, state.zero_at),
         compressing_at_zero=where(falls, ledger.compressing, state.compressing_at_zero),
-        crossing=jax.tree.map(lambda a, b: where(falls, a, b), crossing, state.crossing),
+        line=noted(state.line, Line(state.x, state.y, state.ledger.impulse), reached),
     )
 
 
