@@ -3,8 +3,8 @@
 While slip has one direction, dv/dp = k is constant; it changes by k2 as slip turns. Distances to events follow from
 that, in units of normal impulse. An event as near as `_reached` allows counts as reached: Taylor terms cover the rest.
 
-Event "l" is where the direction of slip becomes invariant. That happens only asymptotically, except by a start on it, so
-the moment is a matter of tolerance. Beside an attracting direction the angle to it is the clock of a step. So the
+Event "l" is where the direction of slip becomes invariant. That happens only asymptotically, except by a start on it,
+so the moment is a matter of tolerance. Beside an attracting direction the angle to it is the clock of a step. So the
 first step that ends within the tolerance is noted, and the moment follows in closed form.
 
 Only `slopes_of` carries a derivative.
