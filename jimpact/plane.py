@@ -81,8 +81,15 @@ def largest_rate(plane: Plane) -> Scalar:
 
 def solve_b(plane: Plane, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
     """B^-1 (x, y)."""
-    det = plane.bxx * plane.byy - plane.bxy * plane.bxy
-    return divide(plane.byy * x - plane.bxy * y, det), divide(plane.bxx * y - plane.bxy * x, det)
+    return _eliminate((plane.bxx, plane.bxy, plane.bxy, plane.byy), x, y)
+
+
+def _eliminate(M: Matrix2, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
+    """M^-1 (x, y) for M positive definite; by elimination, since quotients of determinants lose more digits."""
+    a, b, c, d = M
+    share = divide(c, a)
+    second = divide(y - share * x, d - share * b)
+    return divide(x - b * second, a), second
 
 
 def moved(
@@ -140,21 +147,17 @@ def _secular_jvp(given: tuple[Scalar, ...], changes: tuple[Scalar, ...]) -> tupl
     """Of (l + M) s = f and |s| = 1, at the solution: so it can be differentiated again."""
     fx, fy, da, db, dc, dd = changes
     sx, sy, rate = _secular(*given)
-    a, b, c, d = rate + given[2], given[3], given[4], rate + given[5]
-    det = a * d - b * c
-    rx, ry = fx - da * sx - db * sy, fy - dc * sx - dd * sy
-    ux, uy = divide(d * rx - b * ry, det), divide(a * ry - c * rx, det)
-    wx, wy = divide(d * sx - b * sy, det), divide(a * sy - c * sx, det)
+    M = rate + given[2], given[3], given[4], rate + given[5]
+    ux, uy = _eliminate(M, fx - da * sx - db * sy, fy - dc * sx - dd * sy)
+    wx, wy = _eliminate(M, sx, sy)
     change = divide(sx * ux + sy * uy, sx * wx + sy * wy)
     return (sx, sy, rate), (ux - change * wx, uy - change * wy, change)
 
 
 def secular_step(fx: Scalar, fy: Scalar, M: Matrix2, rate: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     """s = (rate + M)^-1 f, and the rate after a step of Newton's method on 1/|s| = 1."""
-    a, b, c, d = rate + M[0], M[1], M[2], rate + M[3]
-    det = a * d - b * c
-    inverse = divide(jnp.ones_like(det), det, 1.0)
-    sx, sy = (d * fx - b * fy) * inverse, (a * fy - c * fx) * inverse
-    tx, ty = (d * sx - b * sy) * inverse, (a * sy - c * sx) * inverse
+    M = rate + M[0], M[1], M[2], rate + M[3]
+    sx, sy = _eliminate(M, fx, fy)
+    tx, ty = _eliminate(M, sx, sy)
     size, slope = sx * sx + sy * sy, sx * tx + sy * ty
     return sx, sy, rate + divide((sqrt(size) - 1) * size, slope)
