@@ -26,7 +26,7 @@ import jax.numpy as jnp
 from jax.lax import stop_gradient
 from jaxtyping import Float
 
-from jimpact.numerics import bracketed_root, divide, horner_slope, norm, sqrt
+from jimpact.numerics import divide, norm, sqrt
 from jimpact.plane import (
     Matrix2,
     Plane,
@@ -37,6 +37,7 @@ from jimpact.plane import (
     sticks,
     stopping_impulse,
 )
+from jimpact.roots import bracketed_root, horner_slope
 from jimpact.types import Array, Flag, Scalar
 
 __all__ = ["opposing", "opposing_at"]

@@ -10,7 +10,6 @@ from typing import NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 from jax.lax import stop_gradient
 from jaxtyping import Float
 
@@ -39,7 +38,7 @@ EXTRA = {"tangential_restitution": "in [-1, 1]", "mixing": "in [0, 1]"}  # param
 WORKS = ("compression_work", "restitution_work", "friction_work", "kinetic_energy_change")
 COUNTS = ("compressions", "mode")
 SINGULAR = 8  # x epsilon x its terms: a determinant within this is round-off
-WIDEST = 0.1  # rad: invariant directions are looked for when slip is near; a wider angle would come too late
+WIDEST = 0.1  # rad: largest line_tolerance; steps find an invariant direction only within `flow.NEAR`
 ASYMMETRY = 1e-4  # of the largest entry: more than rounded print, less than a mistake
 
 
@@ -104,7 +103,7 @@ class Case(NamedTuple):
     valid: Flag
     approaching: Flag
     velocity_unit: Scalar  # in which the approach speed is 1
-    impulse_unit: Scalar  # and the inverse mass along the normal, too
+    impulse_unit: Scalar  # velocity_unit / inverse mass along the normal
 
     @property
     def work_unit(self) -> Scalar:
@@ -140,7 +139,7 @@ def _checked(
     rule: str,
     extra: dict[str, ArrayLike | None],
 ) -> tuple[Choice, tuple[Array, ...]]:
-    """What was chosen, and the arrays, coefficients first; or a sentence that says what to pass."""
+    """The law with its options, and the arrays, coefficients first. Raises if an argument is unusable."""
     record = _named(law, LAWS, "law")
     chosen = _named(rule, {name: RULES[name] for name in record.rules or RULES}, "rule")
     stop = record.rule or chosen
@@ -162,7 +161,7 @@ def _checked(
 def _case(choice: Choice, *arrays: Array) -> Case:
     """The impact in its own units, made harmless where it is not valid or not approaching."""
     mu, e, static, e_t, mixing, W, v = arrays
-    valid = lax.stop_gradient(_valid(*arrays))
+    valid = _valid(*arrays)
     approaching = valid & (v[..., 2] < 0)
     # Harmless stand-ins, so that no bad lane can make a nan, not even in a derivative.
     W = where(approaching[..., None, None], W, jnp.eye(3, dtype=W.dtype))

@@ -1,7 +1,6 @@
 """The constants of a contact plane, and what follows from them: stick, the diverging ray, velocity after an impulse.
 
-Slip s (a unit vector of the contact plane) grows at the rate g and turns at the rate h per unit of
-normal impulse / slip speed:
+Slip of length r along the unit vector s grows and turns with the normal impulse p: dr/dp = g, d(angle)/dp = h / r.
 
     g = s.(d - mu B s)        h = t.(d - mu B s)        t = s turned by +90 degrees
 
@@ -38,7 +37,7 @@ __all__ = [
     "stopping_impulse",
 ]
 
-SECULAR_STEPS = 7  # Newton on 1/|q| - 1 is monotone and nearly linear: 6 reach round-off in 1e6 random cases
+SECULAR_STEPS = 7  # Newton on 1/|s| - 1 is monotone and nearly linear: 6 reach round-off in 1e6 random cases
 
 
 Matrix2 = tuple[Scalar, ...]  # four entries, row by row

@@ -7,8 +7,9 @@ g > 0. There are 2 to 4, and exactly one centrifugal one iff |B^-1 d| > mu (Jia 
 import jax.numpy as jnp
 from jax.lax import stop_gradient
 
-from jimpact.numerics import bracketed_root, divide, norm, where
+from jimpact.numerics import divide, norm, where
 from jimpact.plane import Plane, plane_of, rates
+from jimpact.roots import bracketed_root
 from jimpact.types import Array, ArrayLike, Flag, Float, Scalar
 from jimpact.validation import check_batch, floating
 

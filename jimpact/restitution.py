@@ -40,7 +40,7 @@ __all__ = [
 
 ROUND = 500  # x epsilon x its terms: work that was released since rest, below this, is round-off
 STEADY = 0.1  # of k: if k changes by more on the way to rest, that way is not known
-AT_REST = 1e-6  # of the energy: closer to rest than this, the distance to the stop is measured from v = 0
+AT_REST = 1e-6  # closer to rest than this share of the energy, or with less to release, measure the stop from v = 0
 
 
 class Ledger(NamedTuple):
@@ -76,8 +76,8 @@ class StopRule(NamedTuple):
     """One hypothesis of restitution: a quantity that must reach a target.
 
     missing(ledger, v, v0, e): target less quantity.
-    distance(missing, v, slopes, ledger, e): normal impulse to the end, exact to second order in k2 nearby; inf if
-    never reached at constant k.
+    distance(missing, v, slopes, ledger, e): normal impulse to the end, nearby exact to second order in the distance;
+    inf if never reached at constant k.
     """
 
     missing: Callable[[Ledger, Scalar, Scalar, Scalar], Scalar]
@@ -144,7 +144,7 @@ def _stronge_distance(missing: Scalar, v: Scalar, slopes: Slopes, ledger: Ledger
     at_rest = rises & steady & close & (nothing | (ledger.phase <= 1))
     first = where(at_rest, slope + k2 * back, 1)  # k at rest
     y = e * sqrt(where(at_rest, 2 * compressed / first, 1))
-    from_rest = y + back - _bend(k2 * y * y / (6 * first), y, fade)
+    from_rest = y + back - _limited(k2 * y * y / (6 * first), y, fade)
     square = v * v + 2 * k * missing
     root = sqrt(where(at_rest, 1, square))
     both = v + root
@@ -153,7 +153,7 @@ def _stronge_distance(missing: Scalar, v: Scalar, slopes: Slopes, ledger: Ledger
     reached = ~((square < 0) & ~rises) & jnp.isfinite(x) & ~at_rest
     x = where(reached, x, 0)
     end = v + k * x
-    curved = _bend(where(end > 0, divide(k2 * x * x * x, 6 * end), 0), x, fade)
+    curved = _limited(where(end > 0, divide(k2 * x * x * x, 6 * end), 0), x, fade)
     return where(at_rest, from_rest, where(reached, x - curved, jnp.inf))
 
 
@@ -162,10 +162,10 @@ def _newton_distance(missing: Scalar, v: Scalar, slopes: Slopes, ledger: Ledger,
     x = where(k > 0, divide(missing, k), where(missing <= 0, jnp.zeros_like(k), jnp.inf))
     reached = jnp.isfinite(x)
     near = where(reached, x, 0)
-    return where(reached, near - _bend(0.5 * divide(k2 * near * near, k), near, fade), jnp.inf)
+    return where(reached, near - _limited(0.5 * divide(k2 * near * near, k), near, fade), jnp.inf)
 
 
-def _bend(correction: Scalar, x: Scalar, fade: Scalar) -> Scalar:
+def _limited(correction: Scalar, x: Scalar, fade: Scalar) -> Scalar:
     """The correction of a distance x for a change of k; x becomes half or twice as long at most."""
     x = jnp.abs(x)
     bent = correction / (1 + fade * x)

@@ -15,14 +15,15 @@ from jimpact.impact import check_followed, prepare
 from jimpact.laws.darboux_keller import Events, events_of, given_lane
 from jimpact.numerics import divide, where
 from jimpact.plane import moved
+from jimpact.restitution import StopRule
 from jimpact.slip.advance import Move, advance
 from jimpact.slip.events import LONG
 from jimpact.slip.flow import View
-from jimpact.slip.integrate import Record, follow, recorded
-from jimpact.slip.lane import Lane, Stage
-from jimpact.slip.step import look
-from jimpact.slip.step_size import clock
-from jimpact.slip.tail import zero_slip
+from jimpact.slip.integrate import follow
+from jimpact.slip.lane import Accuracy, Lane, Stage, State, start
+from jimpact.slip.step import look, step
+from jimpact.slip.step_size import Size, clock
+from jimpact.slip.tail import finish, zero_slip
 from jimpact.types import Array, ArrayLike, Flag, Scalar
 
 __all__ = ["Events", "Path", "trace"]
@@ -30,6 +31,13 @@ __all__ = ["Events", "Path", "trace"]
 ROOMY = 20  # samples: with fewer, the events are not among them
 NEWTON_STEPS = 12  # to the clock of a given normal impulse, kept in the step
 MOST = 1e3  # of the clock, in a fall to zero
+
+
+class _Record(NamedTuple):
+    """Every step: the state before it, and its size; steps along the first axis."""
+
+    before: State
+    size: Size
 
 
 class Path(NamedTuple):
@@ -67,7 +75,7 @@ def trace(
     end = follow(lane, options.rule, options.accuracy)
     events = events_of(lane, end, options.accuracy.line)
     p = _spaced(events, int(samples))
-    records = recorded(lane, options.rule, options.accuracy)
+    records = _recorded(lane, options.rule, options.accuracy)
     ix, iy, work = jax.vmap(lambda q: _at(lane, records, q), in_axes=-1, out_axes=-1)(p)
 
     wide = jax.tree.map(lambda a: a[..., None], lane)
@@ -91,6 +99,20 @@ def trace(
     )
 
 
+def _recorded(lane: Lane, rule: StopRule, accuracy: Accuracy) -> _Record:
+    """The states before all steps, and the final state: for lanes in `Stage.STOP`, the end of the impact."""
+
+    def body(state: State, _: None) -> tuple[State, _Record]:
+        after, size = step(lane, state, rule, accuracy)
+        return after, _Record(state, size)
+
+    end, records = lax.scan(body, start(lane), None, length=accuracy.steps)
+    stops = end.stage == Stage.STOP
+    end = jax.tree.map(lambda a, b: where(stops, a, b), finish(lane, end, rule), end)
+    last = _Record(end, jax.tree.map(lambda a: jnp.zeros_like(a[0]), records.size))
+    return jax.tree.map(lambda a, b: jnp.concatenate([a, b[None]]), records, last)
+
+
 def _spaced(events: Events, samples: int) -> Float[Array, "... samples"]:
     """Normal impulses from 0 to the end; if there is room for them, the events are among them."""
     inner = jnp.stack(events[:-1], -1)
@@ -102,7 +124,7 @@ def _spaced(events: Events, samples: int) -> Float[Array, "... samples"]:
     return jnp.sort(jnp.concatenate([end * even, inner], -1), axis=-1)
 
 
-def _at(lane: Lane, records: Record, p: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+def _at(lane: Lane, records: _Record, p: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     """Tangential impulse and normal work (scaled) at the normal impulse p of each lane."""
     count = len(records.size.reach)
     index = count - 1 - jnp.argmax((records.before.ledger.impulse <= p)[::-1], 0)  # the last: some steps go back

@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jimpact.numerics import anywhere, bracketed_root, divide, sqrt
+from jimpact.numerics import anywhere, divide, sqrt
+from jimpact.roots import bracketed_root
 
 DTYPES = pytest.mark.parametrize("dtype", ["float32", "float64"])
 MODES = pytest.mark.parametrize("jacobian", [jax.jacfwd, jax.jacrev])

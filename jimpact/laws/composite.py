@@ -18,7 +18,7 @@ __all__ = ["LAW"]
 def impulse(given: Given, options: Options) -> Answer:
     """The weighted sum, with the stop rule of the options; the slip is followed to a twentieth of the usual error."""
     level = options.accuracy
-    level = level._replace(tolerance=0.05 * level.tolerance, steps=level.steps + level.steps // 4)
+    level = level._replace(tolerance=0.05 * level.tolerance, steps=level.steps + 2 * (level.steps // 8))
     one, other = chatterjee_ruina.impulse(given, options), darboux_keller(given, options._replace(accuracy=level))
     share = given.mixing
     ix, iy, p = (share * a + (1 - share) * b for a, b in ((one.ix, other.ix), (one.iy, other.iy), (one.p, other.p)))

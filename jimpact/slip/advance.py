@@ -1,11 +1,11 @@
-"""Slip over one step: integrals, because the direction of slip is a clock.
+"""One step by quadrature: the direction of slip is the clock.
 
-In axes along a direction s and across it slip is X (1, q). Its slope q changes by a law of its own,
+In axes along a direction s and across it slip is X (1, q). The tangent q of its angle changes by a law of its own,
 
     dq/dtau = F(q) = h + dh q + q^2 psi(q)        psi = (b - a q) / (1 + w) + c        w = sqrt(1 + q^2)
 
-so a step uses a clock t in which q(t) is known: dq/dt is the linear part of F, and q = q0 + reach (exp(J t) - 1). All
-else follows by quadrature, with dtau = omega dt, omega = (dq/dt) / F and u = w - 1:
+so a step uses a clock t in which q(t) is known: dq/dt is the linear part of F, and q = q0 + amplitude (exp(J t) - 1).
+All else follows by quadrature, with dtau = omega dt, omega = (dq/dt) / F and u = w - 1:
 
     (ln X)' = omega (g + a u - c q)        p' = omega w X        (v - k p)' = omega mu X (a u - b q)
 
@@ -51,17 +51,17 @@ class Move(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """How the slope of slip changes: q = q0 + reach (exp(J t) - 1)."""
+    """How slip turns: q = q0 + amplitude (exp(J t) - 1)."""
 
     q0: Scalar
-    reach: Scalar
+    amplitude: Scalar
     J: Scalar
     behind: Scalar  # omega = 1 - behind q to first order; 0 if no invariant direction is near
     per_turn: Scalar  # ln X = g t - per_turn (q - q0) to first order; likewise
 
 
-class Rest(NamedTuple):
-    """What Gauss's rule adds to ln X, to the integrals of X, Y and X u, and to the work; in units of X."""
+class Remainder(NamedTuple):
+    """What Gauss's rule adds to ln X, to the integrals of X, Y and X u, and to the work; in units of X at the start."""
 
     log: Scalar
     in_x: Scalar
@@ -73,15 +73,15 @@ class Rest(NamedTuple):
 def advance(plane: Plane, at: View, length: Scalar, linear: Flag) -> Move:
     """Slip for a length of the clock t; `linear` leaves out all beyond the first order."""
     axes, mu, r, unit, turn = at.axes, plane.mu, at.r, at.unit, _turn(at)
-    rest = _rest(mu, at, turn, where(linear, 0, length))
+    remainder = _remainder(mu, at, turn, where(linear, 0, length))
     zg, zf = axes.g * length, -axes.f * length
-    change = turn.reach * jnp.expm1(turn.J * length)
-    X = at.X * jnp.exp(zg - turn.per_turn * change + rest.log)
+    change = turn.amplitude * jnp.expm1(turn.J * length)
+    X = at.X * jnp.exp(zg - turn.per_turn * change + remainder.log)
     Y = (turn.q0 + change) * X
     across = turn.q0 * length * _mean(zf)
     along = length * _mean(zg) * (1 + turn.per_turn * turn.q0) - (turn.behind + turn.per_turn) * across
-    in_x, in_y, in_u = at.X * (along + rest.in_x), at.X * (across + rest.in_y), at.X * rest.in_u
-    work = at.X * at.X * (rest.work - _late(axes, turn) * length * _mean_less(zg, zg + zf))
+    in_x, in_y, in_u = at.X * (along + remainder.in_x), at.X * (across + remainder.in_y), at.X * remainder.in_u
+    work = at.X * at.X * (remainder.work - _late(axes, turn) * length * _mean_less(zg, zg + zf))
     v = mu * (axes.a * in_u - axes.b * in_y)
     sx, sy = axes.sx, axes.sy
     ix, iy = -mu * unit * (in_x * sx - in_y * sy), -mu * unit * (in_x * sy + in_y * sx)
@@ -109,7 +109,7 @@ def _late(axes: Axes, turn: Turn) -> Scalar:
     return axes.b * turn.q0 / axes.btt
 
 
-def _rest(mu: Scalar, at: View, turn: Turn, length: Scalar) -> Rest:
+def _remainder(mu: Scalar, at: View, turn: Turn, length: Scalar) -> Remainder:
     """Beyond the first order. Quotients keep XLA from computing long sums again for each of their uses."""
     axes, late = at.axes, _late(at.axes, turn)
     a, b, c, g = axes.a, axes.b, axes.c, axes.g
@@ -120,7 +120,7 @@ def _rest(mu: Scalar, at: View, turn: Turn, length: Scalar) -> Rest:
         t = node * length
         E, grown = jnp.exp(g * t), jnp.expm1(turn.J * t)
         risen = where(jnp.abs(g * t) < small, g * t * (1 + 0.5 * g * t), E - 1)
-        q = turn.q0 + turn.reach * grown
+        q = turn.q0 + turn.amplitude * grown
         w = jnp.sqrt(1 + q * q)
         half = 1 / (1 + w)
         u = q * q * half
@@ -141,7 +141,7 @@ def _rest(mu: Scalar, at: View, turn: Turn, length: Scalar) -> Rest:
         for total, part in zip(sums, parts, strict=True):
             total.append(part)
     sums[3] = [part + _sum(inner, lags) * weight for inner, part, weight in zip(INNER, sums[3], weights, strict=True)]
-    return Rest(*(_sum(WEIGHT, terms) / inverse for terms in (logs, *sums)))
+    return Remainder(*(_sum(WEIGHT, terms) / inverse for terms in (logs, *sums)))
 
 
 def impulse_to_zero(plane: Plane, at: View, slip: Scalar, falls: Flag) -> tuple[Scalar, Scalar]:
@@ -154,10 +154,11 @@ def impulse_to_zero(plane: Plane, at: View, slip: Scalar, falls: Flag) -> tuple[
     # Where nothing falls, the rates are 1: whatever the formulas make of them, no derivative overflows.
     linear = falls & at.near & (axes.g < 0) & (mu > 0) & (series_error(at) >= at.Y * at.Y)
     g, f = where(falls, where(linear, axes.g, here.g), -1), where(falls & (mu > 0), where(linear, axes.f, here.f), 1)
+    # In the linear flow (X + shift Y)' = g (X + shift Y).
     h, shift = where(falls & ~linear, here.h, 0), where(linear, divide(axes.c, axes.dh), 0)
-    series = -slip / (g + h * _relative_slope(here, g, f, h)) / rate
-    line = -at.unit * ((at.X + shift * at.Y) / g + shift * at.Y / f)
-    p = where(falls, where(linear, line, series), 0)
+    by_series = -slip / (g + h * _relative_slope(here, g, f, h)) / rate
+    by_linear = -at.unit * ((at.X + shift * at.Y) / g + shift * at.Y / f)
+    p = where(falls, where(linear, by_linear, by_series), 0)
     across = where(linear, at.r * at.Y * axes.b, -0.5 * slip * here.b * h / g)  # slip across, as the work weighs it
     lag = mu * across * p / where(g == f, 1, g - f)
     k = plane.w - mu * rate * where(linear, axes.a, here.a)

@@ -1,11 +1,13 @@
 """What happens here, and what comes next? End of compression, a new compression, the stop; and event "l".
 
 While slip has one direction, dv/dp = k is constant; it changes by k2 as slip turns. Distances to events follow from
-that, in units of normal impulse. An event as near as `_reached` allows counts as reached: Taylor terms cover the rest.
+that, in units of normal impulse. A step lands near an event, not on it; `_is_here` says whether terms of second order
+cover the landing error.
 
 Event "l" is where the direction of slip becomes invariant. That happens only asymptotically, except by a start on it,
 so the moment is a matter of tolerance. Beside an attracting direction the angle to it is the clock of a step. So the
-first step that ends within the tolerance is noted, and the moment follows in closed form.
+first step that ends within the tolerance is noted, the clock at the tolerance has a closed form, and `advance` gives
+its normal impulse.
 
 Only `slopes_of` carries a derivative.
 """
@@ -26,9 +28,10 @@ from jimpact.types import Flag, Scalar
 
 __all__ = ["LONG", "Ahead", "line_start", "look_ahead", "noted", "slopes_of", "within"]
 
-LANDED = 1e-14  # of the impulse: second-order change of k that a landing may leave to its Taylor terms
+LANDED = 1e-14  # of the impulse: largest second-order term of a landing
 ROUND = 0.03  # x epsilon: the same in float32
 NEARBY = 1e-2  # of the impulse, of k and in rad: a landing no further than this
+GROWN = 0.1  # of slip: its growth over a landing, at most
 FLAT_FALL = 1e-4  # of the largest change of k: closer to k = 0 than this, a lane is past it
 LONG = 8.0  # decay of slip or of the angle, as a logarithm: beyond it Gauss's rule adds nothing that matters
 SLOWEST = 8  # x epsilon x the largest rate: slower turning is round-off
@@ -41,7 +44,7 @@ class Ahead(NamedTuple):
     changes: Flag  # the phase changes here
     stops: Flag  # the impact ends here
     event: Scalar  # normal impulse to the next event; negative if the lane is past it, inf if there is none to be seen
-    bend: Scalar  # tau to k = 0; inf if there is none ahead
+    extremum: Scalar  # tau to k = 0, where v has one; inf if there is none ahead
 
 
 def slopes_of(lane: Lane, at: View) -> Slopes:
@@ -53,29 +56,29 @@ def look_ahead(lane: Lane, state: State, at: View, rule: StopRule) -> Ahead:
     slopes, v, c = slopes_of(lane, at), state.v, state.ledger.compressing
     k, k2, _ = slopes
     rises = k > 0
-    at_rest = (k != 0) & _reached(lane, state, at, divide(v, k), divide(k2, k))
+    at_rest = (k != 0) & _is_here(lane, state, at, divide(v, k), divide(k2, k))
     ledger = change_phase(state.ledger, at_rest & c & rises, v, k, k2)
     distance = rule.distance(rule.missing(ledger, v, lane.v0, lane.e), v, slopes, ledger, lane.e)
     known = jnp.isfinite(distance)
     weighted = jnp.maximum(lane.plane.mu, 1) * at.here.h / at.unit
     stops = ~ledger.compressing & known & ~((v < 0) & ~rises)
-    stops &= _reached(lane, state, at, where(known, distance, 1e3), weighted)
-    falls = at_rest & ~c & ~rises & ~stops
-    ledger = ledger._replace(phase=ledger.phase + falls.astype(jnp.int8))
+    stops &= _is_here(lane, state, at, where(known, distance, 1e3), weighted)
+    begins = at_rest & ~c & ~rises & ~stops  # a further compression
+    ledger = ledger._replace(phase=ledger.phase + begins.astype(jnp.int8))
     overshot = (v > 0) & (ledger.phase == 0)  # later compressions begin at v = 0, but for a landing error
     crosses = _crossing(lane, at, v, slopes, ledger.compressing, overshot)
     event = where(ledger.compressing, crosses, jnp.minimum(distance, crosses))
     missed = ~c & rises & (v < 0) & ~at_rest  # a compression began on the way here: back to its start
     back = -(k + sqrt(k * k - 2 * k2 * v)) / where(k2 > 0, k2, 1)
     event = where(missed, where(k2 > 0, back, 2 * divide(v, k)), event)
-    return Ahead((at_rest & c & rises) | falls, stops, event, _bend(lane, at, k))
+    return Ahead((at_rest & c & rises) | begins, stops, event, _to_extremum(lane, at, k))
 
 
-def _reached(lane: Lane, state: State, at: View, x: Scalar, curved: Scalar) -> Flag:
+def _is_here(lane: Lane, state: State, at: View, x: Scalar, curved: Scalar) -> Flag:
     """Whether Taylor terms cover a distance x, over which things change at the rate `curved`."""
     size, _ = size_of(lane, state)
     x, curved = jnp.abs(x), jnp.abs(curved)
-    small = (x <= NEARBY * size) & (x * jnp.abs(at.here.g) <= 10 * NEARBY * at.unit) & (x * curved <= NEARBY)
+    small = (x <= NEARBY * size) & (x * jnp.abs(at.here.g) <= GROWN * at.unit) & (x * curved <= NEARBY)
     return small & (x * x * curved <= max(LANDED, ROUND * float(jnp.finfo(x.dtype).eps)) * size)
 
 
@@ -91,13 +94,13 @@ def _crossing(lane: Lane, at: View, v: Scalar, slopes: Slopes, compressing: Flag
     return where(seen, root, jnp.inf)
 
 
-def _bend(lane: Lane, at: View, k: Scalar) -> Scalar:
+def _to_extremum(lane: Lane, at: View, k: Scalar) -> Scalar:
     """tau to k = 0, where v has an extremum that a step must not skip."""
     plane, here, mu = lane.plane, at.here, lane.plane.mu * at.rate
-    falls = -mu * here.b * here.h
-    bends = mu * here.h * (here.a * here.h - here.b * here.dh)
+    dk = -mu * here.b * here.h
+    ddk = mu * here.h * (here.a * here.h - here.b * here.dh)
     most, sign = plane.mu * norm(plane.dx, plane.dy), where(k < 0, -jnp.ones_like(k), 1)
-    length = _rising_root(-jnp.abs(k), -sign * falls, -sign * bends)
+    length = _rising_root(-jnp.abs(k), -sign * dk, -sign * ddk)
     there = (most > plane.w) & (jnp.abs(k) > FLAT_FALL * most) & (length > 0)
     return where(there, PAST * length, jnp.inf)
 

@@ -29,7 +29,7 @@ from jimpact.types import Flag, Scalar
 __all__ = ["Axes", "View", "axes_along", "view"]
 
 NEAR = 0.3  # rad: an invariant direction as close as this is the axis of a step
-CURVED = 0.3  # of h: its second order in the angle, at most
+CURVED = 0.3  # of h: its second order in the tangent of the angle, at most
 FLATTEST = 1e-4  # and where it changes slower than this, none is near
 FOUND = 10  # x sqrt(epsilon) rad: a last Newton step no longer than this has found it; its error is the square
 GUESSES = 2  # Newton steps to the invariant direction, after the first guess
@@ -60,7 +60,7 @@ class View(NamedTuple):
     """Slip in the axes of a step. Slip is in units of `r`, rates in units of `rate`; no unit has a derivative.
 
     `here` are the axes along slip; `axes` those of the step, along the nearby invariant direction if `near`, else along
-    slip. On an invariant direction h = 0; there shift = c / dh decouples X + shift Y from Y, but for U.
+    slip. On an invariant direction h = 0.
     """
 
     r: Scalar  # length of slip, and its unit

@@ -6,34 +6,25 @@ of the round, and blocks without such a lane take none. Lanes do not see each ot
 """
 
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Int
 
-from jimpact.numerics import where
 from jimpact.restitution import StopRule
 from jimpact.slip.lane import Accuracy, Lane, Stage, State, start
 from jimpact.slip.step import PLAN, step
-from jimpact.slip.step_size import Size
 from jimpact.slip.tail import finish
 from jimpact.types import Flag
 
-__all__ = ["BLOCK", "Record", "follow", "recorded"]
+__all__ = ["BLOCK", "follow"]
 
 BLOCK = 8192  # lanes: the numbers of a step fit into the cache of a core
 ROUND = 2  # steps
 
 T = TypeVar("T")
-
-
-class Record(NamedTuple):
-    """Every step: the state before it, and its size; steps along the first axis."""
-
-    before: State
-    size: Size
 
 
 def follow(lane: Lane, rule: StopRule, accuracy: Accuracy) -> State:
@@ -51,20 +42,6 @@ def follow(lane: Lane, rule: StopRule, accuracy: Accuracy) -> State:
     return finish(lane, end, rule)
 
 
-def recorded(lane: Lane, rule: StopRule, accuracy: Accuracy) -> Record:
-    """The states before all steps, and the final state: for lanes in `Stage.STOP`, the end of the impact."""
-
-    def body(state: State, _: None) -> tuple[State, Record]:
-        after, size = step(lane, state, rule, accuracy)
-        return after, Record(state, size)
-
-    end, records = lax.scan(body, start(lane), None, length=accuracy.steps)
-    stops = end.stage == Stage.STOP
-    end = jax.tree.map(lambda a, b: where(stops, a, b), finish(lane, end, rule), end)
-    last = Record(end, jax.tree.map(lambda a: jnp.zeros_like(a[0]), records.size))
-    return jax.tree.map(lambda a, b: jnp.concatenate([a, b[None]]), records, last)
-
-
 def _steps(lane: Lane, state: State, rule: StopRule, accuracy: Accuracy, steps: int) -> State:
     """Reverse mode keeps the states between the steps, and their plans."""
 
@@ -76,7 +53,7 @@ def _steps(lane: Lane, state: State, rule: StopRule, accuracy: Accuracy, steps: 
 
 
 def _may_be_cut(lane: Lane) -> bool:
-    """A batch of some blocks. With several devices it may be shared among them, and to sort lanes they would talk."""
+    """Whether to cut the batch: at least two blocks, one device. To sort lanes, several would have to talk."""
     known = all(isinstance(size, int) for size in lane.v0.shape)
     return known and lane.v0.size >= 2 * BLOCK and jax.device_count() == 1
 

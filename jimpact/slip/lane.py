@@ -34,7 +34,7 @@ class Accuracy(NamedTuple):
 
     @property
     def trusted(self) -> float:
-        """A broken promise by more than this, relative to the impulse, is UNFINISHED."""
+        """A lane that breaks a promise by more than this share of its impulse is UNFINISHED."""
         return min(TRUSTED * self.tolerance, MOST_TRUSTED)
 
 
@@ -78,7 +78,7 @@ class State(NamedTuple):
     ix: Scalar  # tangential impulse so far
     iy: Scalar
     ledger: Ledger
-    memory: Scalar  # share of a change of slip across the path, before the impact, that is still there; no derivative
+    memory: Scalar  # share of an initial change of slip, across the path, that survives; no derivative
     stage: Whole
     zero_at: Scalar  # normal impulse at which slip was first so small that it counts as zero; nan before
     compressing_at_zero: Flag
@@ -107,6 +107,6 @@ def start(lane: Lane) -> State:
 
 
 def size_of(lane: Lane, state: State) -> tuple[Scalar, Scalar]:
-    """Size of the impulse, at least the one that stops a frictionless approach; and of the terms that slip sums up."""
+    """Scale of the normal impulse (at least 1), and scale of the terms whose sum is slip."""
     p = state.ledger.impulse
     return jnp.maximum(p, 1), norm(lane.x0, lane.y0) + lane.rate * p

@@ -20,9 +20,9 @@ from jimpact.slip.events import look_ahead, noted, slopes_of, within
 from jimpact.slip.flow import View, axes_along, view
 from jimpact.slip.lane import Accuracy, Lane, Line, Stage, State, size_of
 from jimpact.slip.step_size import Size, step_size
-from jimpact.types import Flag, Scalar
+from jimpact.types import Flag, Scalar, Whole
 
-__all__ = ["PLAN", "added", "booked", "look", "plan", "slopes_along", "small_impulse", "step"]
+__all__ = ["PLAN", "added", "booked", "look", "slopes_along", "small_impulse", "step"]
 
 PLAN = "plan"  # what reverse mode keeps of a step, beside the state before it
 SLIGHT = 0.6  # power of epsilon: slip below this share of its terms counts as zero, at any accuracy
@@ -32,7 +32,7 @@ def step(lane: Lane, state: State, rule: StopRule, accuracy: Accuracy) -> tuple[
     """The state after the step, and the size of the step."""
     at = look(lane, state)
     # A kernel of its own on a GPU: planning and moving together need more registers than there are.
-    planned = optimization_barrier(plan(lane, state, at, rule, accuracy))
+    planned = optimization_barrier(_plan(lane, state, at, rule, accuracy))
     changes, stage, size = checkpoint_name(planned, PLAN)
     k, k2, _ = slopes_of(lane, at)
     ledger = change_phase(state.ledger, changes, state.v, k, k2)
@@ -45,7 +45,7 @@ def look(lane: Lane, state: State) -> View:
     return view(lane.plane, lane.rate, where(still, 1, state.x), where(still, 0, state.y))
 
 
-def plan(lane: Lane, state: State, at: View, rule: StopRule, accuracy: Accuracy) -> tuple[Flag, Scalar, Size]:
+def _plan(lane: Lane, state: State, at: View, rule: StopRule, accuracy: Accuracy) -> tuple[Flag, Whole, Size]:
     """Whether the phase changes here, the stage, and the size of the step. No derivative."""
     lane, state, at = stop_gradient((lane, state, at))
     slips = state.stage == Stage.SLIP
@@ -54,7 +54,7 @@ def plan(lane: Lane, state: State, at: View, rule: StopRule, accuracy: Accuracy)
     stage = where(slips & size.ends, Stage.ZERO.value, state.stage)
     stage = where(slips & ahead.stops, Stage.STOP.value, stage)
     reach = where(stage == Stage.SLIP, size.reach, 0)
-    return slips & ahead.changes, stage, stop_gradient(size._replace(reach=reach))
+    return slips & ahead.changes, stage, size._replace(reach=reach)
 
 
 def _moved(lane: Lane, state: State, at: View, size: Size, line_tolerance: float) -> State:
@@ -75,10 +75,10 @@ def _moved(lane: Lane, state: State, at: View, size: Size, line_tolerance: float
     x, y = where(slips, after.x, 1), where(slips, after.y, 0)
     after = booked(after, _zero_impulse(plane, x, y, after.v, where(slips, stop_gradient(p) - p, 0)))
     line = noted(state.line, Line(state.x, state.y, state.ledger.impulse), slips & within(at, length, line_tolerance))
-    return _near_zero(lane, after._replace(line=line))
+    return _note_zero(lane, after._replace(line=line))
 
 
-def _near_zero(lane: Lane, state: State) -> State:
+def _note_zero(lane: Lane, state: State) -> State:
     """Note where slip was first so small that it counts as zero."""
     _, terms = size_of(lane, state)
     slight = float(jnp.finfo(state.v.dtype).eps) ** SLIGHT * terms

@@ -32,10 +32,10 @@ GROWTH = 12.0  # largest logarithm of the growth of slip in a linear step: deriv
 CURVED_GROWTH, CURVED_DECAY = 8.0, 40.0  # and of growth and decay in a curved one
 UNSETTLED = 1e-3  # of dv/dp: a larger change cannot be foreseen
 SETTLED = 36.0  # decay of the angle to the direction, as a logarithm, to round-off
-LEAST = 0.4  # power of the smallest number: slip does not fall below this, where its square would vanish
+LEAST = 0.4  # power of the smallest number: slip stays above this, so that its square does not underflow
 SLOW = 0.15  # turn of slip while it falls to zero: closed form only if less
 WORK = 50.0  # x the second order of that turn, bounds the error of its work: fitted
-MOST_SLOPE = 1e-4  # largest error of a derivative that it may make, if no more is admitted anyway
+MOST_SLOPE = 1e-4  # largest derivative error of the closed form, if no more is admitted anyway
 RESONANT = 0.25  # of g: where g + 3 dh is smaller, it has a large one
 ESCAPE = 18.0  # decay, as a logarithm, of what it has beside a repelling direction and the series does not see
 ROUND = 8  # x epsilon x its terms: below this a rate, or slip, is round-off
@@ -50,10 +50,10 @@ class Size(NamedTuple):
 
 
 class Error(NamedTuple):
-    """What a step may neglect. The amplitudes are relative to slip and per unit of the clock."""
+    """What a step may neglect."""
 
     angle: Scalar  # to the axis of the step
-    change: Scalar  # largest change of the angle by a change of the slip before, weighted as a derivative
+    change: Scalar  # of the angle by a change of the slip before the impact, scaled to the tolerance of values
     admitted: Scalar  # relative to slip
     admitted_slope: Scalar  # the same, but for a derivative: slip may be nothing, and its change not
     curving: Scalar  # second-order rate at an invariant direction
@@ -64,21 +64,22 @@ def step_size(lane: Lane, state: State, at: View, ahead: Ahead, accuracy: Accura
     g, slope = jnp.abs(at.axes.g), jnp.abs(at.here.dh)
     level = _level(at, error)
     attracts = (at.here.dh < 0) | level
-    close = where(at.near | level, _spare(lane, state, at, error, accuracy), 0)
-    ends = _ends(lane, state, at, error, accuracy, ahead.event, (close >= 1) & attracts)
+    spare = where(at.near | level, _spare(lane, state, at, error, accuracy), 0)
+    ends = _ends(lane, state, at, error, accuracy, ahead.event, (spare >= 1) & attracts)
 
-    linear = at.near & (close >= WELL_LINEAR)
-    reach = where(attracts, jnp.inf, 0.5 * divide(jnp.log(jnp.maximum(close, 1)), slope))
+    linear = at.near & (spare >= WELL_LINEAR)
+    reach = where(attracts, jnp.inf, 0.5 * divide(jnp.log(jnp.maximum(spare, 1)), slope))
     decay = jnp.log(jnp.maximum(at.r / float(jnp.finfo(at.r.dtype).tiny) ** LEAST, 1))
-    within = ratio(where(at.axes.g > 0, GROWTH, decay), g)
-    curved = jnp.minimum(_curved_length(at, error), within)
+    limit = ratio(where(at.axes.g > 0, GROWTH, decay), g)
+    curved = jnp.minimum(_curved_length(at, error), limit)
+    speed = pace(at)
     # Where dv/dp is so small that it changes much while slip settles on its direction, let it settle before an event.
     k, change = lane.plane.w - lane.plane.mu * at.rate * at.here.a, lane.plane.mu * at.rate * at.axes.b * at.Y
-    within = where(jnp.abs(change) > UNSETTLED * jnp.abs(k), jnp.minimum(within, ratio(SETTLED, slope)), within)
-    longest = jnp.minimum(where(linear, jnp.minimum(reach, within), curved), ahead.bend / pace(at))
+    limit = where(jnp.abs(change) > UNSETTLED * jnp.abs(k), jnp.minimum(limit, ratio(SETTLED, slope)), limit)
+    longest = jnp.minimum(where(linear, jnp.minimum(reach, limit), curved), ahead.extremum / speed)
     backward = -jnp.minimum(curved, ratio(1, g + at.axes.f))
-    growth, faster = where(close >= 1, at.axes.g, at.here.g), pace(at)
-    event = clock(ahead.event / (at.unit * faster), growth * faster)
+    growth = where(spare >= 1, at.axes.g, at.here.g)
+    event = clock(ahead.event / (at.unit * speed), growth * speed)
     length = jnp.maximum(jnp.minimum(longest, event), backward)
     return Size(length * at.unit, linear, ends)
 
@@ -104,7 +105,7 @@ def _level(at: View, error: Error) -> Flag:
 
 
 def _spare(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy) -> Scalar:
-    """Accuracy of the linear flow in units of the one asked for, while slip stays close to its direction."""
+    """Admitted error / error of the linear flow."""
     admitted = _admitted_on_line(lane, size_of(lane, state)[0], at, accuracy)
     slope = jnp.minimum(admitted, accuracy.slope_tolerance)
     bend = error.angle * jnp.maximum(error.angle / slope, error.change / admitted)
@@ -131,13 +132,13 @@ def _rates(at: View, error: Error) -> tuple[Scalar, Scalar]:
     """How fast the integrands of a step vary, and the length beyond which its clock fails: omega has a pole ahead."""
     here, near = at.here, at.near
     h, dh, g = jnp.abs(here.h), jnp.abs(here.dh), jnp.abs(here.g)
-    # omega = 1 / (1 + second t^2 + third t^3 ..) far from an invariant direction, if J = dh.
+    # Far from an invariant direction, with J = dh: 1 / omega = 1 + second t^2 + O((third t)^3).
     second, third = here.h * (0.5 * here.b + here.c), jnp.cbrt(jnp.abs(here.a) * h * h)
     poles = where(second < 0, -6 * second, 2 * second) + 3 * third * third
     turning = jnp.sqrt(0.7 * dh * dh + poles + 0.4 * g * g + 2 * h * h)
     leaving = where(here.dh > 0, 2 * dh, dh) + 0.7 * g
     pole = jnp.sqrt(where(second < 0, -second, 0.1 * second)) + third + 0.1 * dh + 0.5 * h
-    # And 1 / (1 + q psi / dh) near one.
+    # Near an invariant direction: omega = 1 / (1 + q psi / dh).
     bend = error.angle * jnp.abs(0.5 * at.axes.b + at.axes.c)
     out = where(here.dh > 0, ratio(jnp.log(jnp.maximum(ratio(POLE * dh, bend), 2)), dh), jnp.inf)
     return where(near, leaving, turning) + _tiny(at.r), where(near, out, ratio(POLE, pole))
@@ -168,7 +169,7 @@ def _slow(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy) 
     admitted = _admitted_on_line(lane, size, at, accuracy)
     changed = off * (1 + ratio(jnp.abs(here.dh), jnp.abs(here.h))) * error.change
     work = WORK * (turned * inverse) ** 2 * (jnp.abs(here.a) + jnp.abs(here.b)) * at.unit
-    lost = at.unit < accuracy.tolerance * size  # it would turn for many steps more
+    lost = at.unit < accuracy.tolerance * size  # slip is negligible: to follow it would cost many steps
     slope = accuracy.slope_tolerance * where(lost, jnp.full_like(off, 10), 1)
     slope = jnp.minimum(slope, max(MOST_SLOPE, accuracy.slope_tolerance))
     fine = (off <= jnp.minimum(admitted, slope)) & (changed <= admitted)

@@ -27,7 +27,7 @@ def finish(lane: Lane, state: State, rule: StopRule) -> State:
     stops, falls = state.stage == Stage.STOP, state.stage == Stage.ZERO
     rested = _to_rest(lane, zero_slip(lane, state, at))
     begin = jax.tree.map(lambda a, b: where(falls, a, b), rested, state)
-    here, mu = at.here, where(stops, plane.mu, 0)
+    here, mu = at.here, plane.mu
     tx, ty = where(stops, mu * here.sx, lane.tx), where(stops, mu * here.sy, lane.ty)
     turning = where(stops, here.h / at.unit, 0)
     k, k2 = slopes_along(plane, tx, ty, turning)
@@ -38,7 +38,7 @@ def finish(lane: Lane, state: State, rule: StopRule) -> State:
 
 
 def zero_slip(lane: Lane, state: State, at: View) -> State:
-    """Where slip is zero: the impulse is the one that stops it, also if it was zero before the impact and sticks."""
+    """The state at zero slip. Its tangential impulse is the one that brings the initial slip to zero."""
     plane, started = lane.plane, (state.x != 0) | (state.y != 0)
     falls = (state.stage == Stage.ZERO) & started
     p, work = impulse_to_zero(plane, at, norm(state.x, state.y), falls)
