@@ -30,23 +30,34 @@ from jimpact.numerics import divide, norm, sqrt
 from jimpact.plane import (
     Matrix2,
     Plane,
-    normal_rate,
     secular_direction,
     secular_step,
     solve_b,
     sticks,
-    stopping_impulse,
 )
 from jimpact.roots import bracketed_root, horner_slope
 from jimpact.types import Array, Flag, Scalar
 
-__all__ = ["opposing", "opposing_at"]
+__all__ = ["normal_rate", "opposing", "opposing_at", "stopping_impulse"]
 
 SLOPE_STEPS = 20  # in a bracket: the edges need not be exact
 ROOT_STEPS = 14  # in a bracket, of a function that is nearly linear
 ON_CONE = 256  # x epsilon: closer to the cone than this, round-off may find neither stick nor slide
 JAMMED = {"float64": 1.6e-6, "float32": 3e-4}  # a smaller k, relative to its terms, is not known well enough
 POLISH = 3  # steps of Newton's method on the secular equation, which is nearly linear there
+
+
+def normal_rate(plane: Plane, sx: Scalar, sy: Scalar) -> Scalar:
+    """k = dv/dp, change of the normal velocity per normal impulse, while slip is along the unit vector s."""
+    return plane.w - plane.mu * (plane.dx * sx + plane.dy * sy)
+
+
+def stopping_impulse(plane: Plane, x: Scalar, y: Scalar, v: Scalar, after: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """Impulse that stops the slip (x, y) and turns the normal velocity v into `after`."""
+    ux, uy = solve_b(plane, plane.dx, plane.dy)
+    p = (after - v + ux * x + uy * y) / (plane.w - plane.dx * ux - plane.dy * uy)
+    ix, iy = solve_b(plane, -x - plane.dx * p, -y - plane.dy * p)
+    return ix, iy, p
 
 
 def opposing(plane: Plane, x: Scalar, y: Scalar, v: Scalar, a: Scalar) -> tuple[Scalar, Scalar, Scalar, Flag, Flag]:

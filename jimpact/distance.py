@@ -16,7 +16,8 @@ from jax import lax
 from jaxtyping import Float, Int
 
 from jimpact.contact import transform
-from jimpact.numerics import anywhere, divide
+from jimpact.control import anywhere
+from jimpact.numerics import divide
 from jimpact.types import Array, Flag, Matrix3, Vector3
 
 __all__ = ["Simplex", "first_corners", "nearest", "witnesses"]

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jimpact.contact import Body, definite_inverse, transform
-from jimpact.numerics import anywhere
+from jimpact.control import anywhere
 from jimpact.rotation import (
     Motion,
     free_rotation,

@@ -3,12 +3,10 @@
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.custom_batching import custom_vmap
 
 from jimpact.types import Flag, Scalar
 
 __all__ = [
-    "anywhere",
     "divide",
     "largest",
     "norm",
@@ -84,17 +82,3 @@ def largest(*a: Scalar) -> Scalar:
     for other in a[1:]:
         size = jnp.maximum(size, jnp.abs(other))
     return lax.stop_gradient(where(size > 0, size, 1))
-
-
-@custom_vmap
-def anywhere(flag: Flag) -> Flag:
-    """Whether any lane of all is flagged, those of a surrounding `vmap` included: a scalar that stays one.
-
-    So a conditional or a loop on it stays one under `vmap`, where it would otherwise compute all branches.
-    """
-    return jnp.any(flag)
-
-
-@anywhere.def_vmap
-def _anywhere_vmap(axis_size: int, in_batched: list[bool], flag: Flag) -> tuple[Flag, bool]:
-    return anywhere(flag), False

@@ -19,8 +19,9 @@ from jax import lax
 from jaxtyping import Float
 
 from jimpact.contact import transform
+from jimpact.control import anywhere
 from jimpact.distance import Simplex, first_corners, nearest, witnesses
-from jimpact.numerics import anywhere, divide, sqrt
+from jimpact.numerics import divide, sqrt
 from jimpact.types import Array, Flag, Matrix3, Scalar, Vector3, Whole
 
 __all__ = ["Facing", "Oval", "Way", "facing", "way"]

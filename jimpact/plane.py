@@ -25,16 +25,12 @@ __all__ = [
     "Matrix2",
     "Plane",
     "diverging_ray",
-    "largest_rate",
     "moved",
-    "normal_rate",
     "plane_of",
-    "rates",
     "secular_direction",
     "secular_step",
     "solve_b",
     "sticks",
-    "stopping_impulse",
 ]
 
 SECULAR_STEPS = 7  # Newton on 1/|s| - 1 is monotone and nearly linear: 6 reach round-off in 1e6 random cases
@@ -61,23 +57,6 @@ def plane_of(inverse_inertia: Matrix3, friction: Scalar) -> Plane:
     return Plane(W[..., 0, 0], W[..., 0, 1], W[..., 1, 1], W[..., 0, 2], W[..., 1, 2], W[..., 2, 2], friction)
 
 
-def rates(plane: Plane, sx: Scalar, sy: Scalar) -> tuple[Scalar, Scalar]:
-    """Growth g and turning h of slip along the unit vector s."""
-    fx = plane.dx - plane.mu * (plane.bxx * sx + plane.bxy * sy)
-    fy = plane.dy - plane.mu * (plane.bxy * sx + plane.byy * sy)
-    return sx * fx + sy * fy, sx * fy - sy * fx
-
-
-def normal_rate(plane: Plane, sx: Scalar, sy: Scalar) -> Scalar:
-    """k = dv/dp, change of the normal velocity per normal impulse, while slip is along the unit vector s."""
-    return plane.w - plane.mu * (plane.dx * sx + plane.dy * sy)
-
-
-def largest_rate(plane: Plane) -> Scalar:
-    """A bound of g and h over all directions."""
-    return norm(plane.dx, plane.dy) + plane.mu * (plane.bxx + plane.byy)
-
-
 def solve_b(plane: Plane, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
     """B^-1 (x, y)."""
     return _eliminate((plane.bxx, plane.bxy, plane.bxy, plane.byy), x, y)
@@ -100,14 +79,6 @@ def moved(
         y + plane.dy * p + plane.bxy * ix + plane.byy * iy,
         v + plane.w * p + plane.dx * ix + plane.dy * iy,
     )
-
-
-def stopping_impulse(plane: Plane, x: Scalar, y: Scalar, v: Scalar, after: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """Impulse that stops the slip (x, y) and turns the normal velocity v into `after`."""
-    ux, uy = solve_b(plane, plane.dx, plane.dy)
-    p = (after - v + ux * x + uy * y) / (plane.w - plane.dx * ux - plane.dy * uy)
-    ix, iy = solve_b(plane, -x - plane.dx * p, -y - plane.dy * p)
-    return ix, iy, p
 
 
 def sticks(plane: Plane, static_friction: Scalar) -> Flag:

@@ -8,15 +8,22 @@ import jax.numpy as jnp
 from jax.lax import stop_gradient
 
 from jimpact.numerics import divide, norm, where
-from jimpact.plane import Plane, plane_of, rates
+from jimpact.plane import Plane, plane_of
 from jimpact.roots import bracketed_root
 from jimpact.types import Array, ArrayLike, Flag, Float, Scalar
 from jimpact.validation import check_batch, floating
 
-__all__ = ["invariant_directions"]
+__all__ = ["invariant_directions", "rates"]
 
 ROUND = 8  # x epsilon x size: a rate below this is round-off
 ROOT_STEPS = 40  # in a bracket; a simple root takes 6, two that are about to meet take the halvings of a float64
+
+
+def rates(plane: Plane, sx: Scalar, sy: Scalar) -> tuple[Scalar, Scalar]:
+    """Growth g and turning h of slip along the unit vector s."""
+    fx = plane.dx - plane.mu * (plane.bxx * sx + plane.bxy * sy)
+    fy = plane.dy - plane.mu * (plane.bxy * sx + plane.byy * sy)
+    return sx * fx + sy * fy, sx * fy - sy * fx
 
 
 def invariant_directions(

@@ -24,11 +24,12 @@ import numpy as np
 from jax import lax
 from jaxtyping import Float, Int
 
+from jimpact.cone import stopping_impulse
 from jimpact.contact import transform
+from jimpact.control import anywhere
 from jimpact.impact import solve
 from jimpact.laws import LAWS
-from jimpact.numerics import anywhere
-from jimpact.plane import plane_of, stopping_impulse
+from jimpact.plane import plane_of
 from jimpact.state import Outcome
 from jimpact.types import Array, ArrayLike, Flag, Scalar, Whole
 from jimpact.validation import check_batch, floating

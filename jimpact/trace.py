@@ -29,7 +29,7 @@ from jimpact.types import Array, ArrayLike, Flag, Scalar
 __all__ = ["Events", "Path", "trace"]
 
 ROOMY = 20  # samples: with fewer, the events are not among them
-NEWTON_STEPS = 12  # to the clock of a given normal impulse, kept in the step
+NEWTON_STEPS = 40  # to the clock of a given normal impulse, kept in the step
 MOST = 1e3  # of the clock, in a fall to zero
 
 

@@ -16,7 +16,7 @@ PACKAGE = "jimpact"
 LONGEST = 400
 
 RANKS = (
-    "types numerics roots validation state",
+    "types numerics roots control validation state",
     "contact inertia",
     "plane rays restitution cone",
     "slip",

@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jimpact.numerics import anywhere, divide, sqrt
+from jimpact.control import anywhere
+from jimpact.numerics import divide, sqrt
 from jimpact.roots import bracketed_root
 
 DTYPES = pytest.mark.parametrize("dtype", ["float32", "float64"])

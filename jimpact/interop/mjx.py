@@ -28,9 +28,9 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Float
 
+from jimpact.control import anywhere
 from jimpact.interop.mjx_contact import ContactSpace, contact_space, mjx, reachable
 from jimpact.interop.mjx_motion import displaced, first_impact
-from jimpact.numerics import anywhere
 from jimpact.sequence import Contacts, resolve_contacts
 from jimpact.state import Outcome
 from jimpact.types import Array, ArrayLike, Scalar, Whole

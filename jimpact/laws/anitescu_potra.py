@@ -9,10 +9,11 @@ impulse of expansion grows until they do not. Domain: as Whittaker's law without
 
 import jax.numpy as jnp
 
-from jimpact.cone import opposing, opposing_at
+from jimpact.cone import opposing, opposing_at, stopping_impulse
 from jimpact.laws.record import Answer, Given, Law, Options, answer
 from jimpact.numerics import divide, norm, sqrt
-from jimpact.plane import Plane, moved, rates, stopping_impulse
+from jimpact.plane import Plane, moved
+from jimpact.rays import rates
 from jimpact.types import Flag, Scalar
 
 __all__ = ["LAW"]

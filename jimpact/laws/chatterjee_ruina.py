@@ -10,9 +10,9 @@ Where the candidate lies on the cone both branches give the same impulse; the de
 
 import jax.numpy as jnp
 
+from jimpact.cone import stopping_impulse
 from jimpact.laws.record import Answer, Given, Law, Options, answer
 from jimpact.numerics import norm
-from jimpact.plane import stopping_impulse
 
 __all__ = ["LAW"]
 

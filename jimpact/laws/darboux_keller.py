@@ -18,14 +18,12 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 
-from jimpact.laws.record import Answer, Given, Law, Options, plausible
+from jimpact.laws.record import Answer, Given, Law, Options, answer, plausible
 from jimpact.numerics import where
-from jimpact.plane import moved
 from jimpact.restitution import RULES
 from jimpact.slip.events import line_start
 from jimpact.slip.integrate import follow
 from jimpact.slip.lane import Lane, Stage, State, lane_of
-from jimpact.state import ImpactInfo
 from jimpact.types import Scalar
 
 __all__ = ["NEWTON", "POISSON", "STRONGE", "Events", "answer_of", "darboux_keller", "events_of", "given_lane"]
@@ -54,29 +52,30 @@ def given_lane(given: Given) -> Lane:
 
 def answer_of(given: Given, lane: Lane, end: State, options: Options) -> Answer:
     """Impulse, velocity, ledger and events of a solution."""
-    events, ledger = events_of(lane, end, options.accuracy.line), end.ledger
-    p = ledger.impulse
-    x, y, v = moved(lane.plane, lane.x0, lane.y0, lane.v0, end.ix, end.iy, p)
+    events, ledger = events_of(lane, end, options.accuracy.line)._asdict(), end.ledger
+    p = events.pop("end")
     started = (lane.x0 != 0) | (lane.y0 != 0)
-    case = where(end.compressing_at_zero, 1, 3) + where(lane.sticks, 0, 1)
+    stuck = lane.sticks & ~(lane.held & (end.stage == Stage.STOP))  # static friction holds only what has come to rest
+    case = where(end.compressing_at_zero, 1, 3) + where(stuck, 0, 1)
     mode = where(started, where(jnp.isnan(end.zero_at), 0, case), where(lane.sticks, 5, 6))
-    energy = 0.5 * (end.ix * (lane.x0 + x) + end.iy * (lane.y0 + y) + p * (lane.v0 + v))
-    info = ImpactInfo(
+    found = answer(
+        given,
+        end.ix,
+        end.iy,
+        p,
+        jnp.ones_like(lane.sticks),
+        end.stage != Stage.SLIP,
         compression_impulse=ledger.compression_impulse,
         compression_work=ledger.compression_work,
         restitution_work=ledger.restitution_work,
-        friction_work=energy - ledger.compression_work - ledger.restitution_work,
-        kinetic_energy_change=energy,
-        compression_end=events.compression_end,
-        recompression_start=events.recompression_start,
-        recompression_end=events.recompression_end,
-        slip_end=events.slip_end,
-        line_start=events.line_start,
         compressions=ledger.compressions.astype(jnp.int32),
         mode=mode.astype(jnp.int32),
+        **events,
     )
-    good = (end.stage != Stage.SLIP) & plausible(end.ix, end.iy, p, v, given.static, options.accuracy.trusted)
-    return Answer(end.ix, end.iy, p, x, y, v, jnp.ones_like(good), good, info)
+    works = ledger.compression_work + ledger.restitution_work
+    info = found.info._replace(friction_work=found.info.kinetic_energy_change - works)
+    good = found.finished & plausible(end.ix, end.iy, p, found.v, given.static, options.accuracy.trusted)
+    return found._replace(finished=good, info=info)
 
 
 def events_of(lane: Lane, end: State, line_tolerance: float) -> Events:

@@ -27,10 +27,10 @@ import jax.numpy as jnp
 from jax import lax
 from jax.lax import stop_gradient
 
-from jimpact.cone import opposing
+from jimpact.cone import normal_rate, opposing
 from jimpact.laws.record import Answer, Given, Law, Options, answer
 from jimpact.numerics import divide, norm
-from jimpact.plane import Plane, normal_rate, solve_b
+from jimpact.plane import Plane, solve_b
 from jimpact.types import Flag, Scalar
 
 __all__ = ["LAW"]

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax.lax import stop_gradient
 
-from jimpact.numerics import divide, where
+from jimpact.numerics import divide, largest, where
 from jimpact.plane import Plane
 from jimpact.types import Flag, Scalar
 
@@ -86,6 +86,8 @@ def axes_along(plane: Plane, sx: Scalar, sy: Scalar) -> Axes:
 
 def view(plane: Plane, rate: Scalar, x: Scalar, y: Scalar) -> View:
     """Slip (x, y), not zero, in the axes of a step; `rate` bounds all rates of the plane and has no derivative."""
+    unit = largest(x, y)
+    x, y = x / unit, y / unit
     r = jnp.sqrt(x * x + y * y)
     here = axes_along(plane, x / r, y / r)
     tangent, near = _ray(here, rate)
@@ -93,7 +95,7 @@ def view(plane: Plane, rate: Scalar, x: Scalar, y: Scalar) -> View:
     here, axes = (Axes(*old[:2], *(a / rate for a in old[2:])) for old in (here, axes))
     sx, sy, r = axes.sx, axes.sy, stop_gradient(r)
     X, Y = (x * sx + y * sy) / r, where(near, (y * sx - x * sy) / r, 0)
-    return View(r, rate, here, axes, near, X, Y)
+    return View(unit * r, rate, here, axes, near, X, Y)
 
 
 def _turned(mu: Scalar, old: Axes, t: Scalar) -> Axes:

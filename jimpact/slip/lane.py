@@ -7,10 +7,9 @@ from enum import IntEnum
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jax.lax import stop_gradient
 
-from jimpact.numerics import norm, where
-from jimpact.plane import Plane, diverging_ray, largest_rate, solve_b
+from jimpact.numerics import largest, norm, where
+from jimpact.plane import Plane, diverging_ray, solve_b
 from jimpact.restitution import Ledger, open_ledger
 from jimpact.types import Flag, Scalar, Whole
 
@@ -91,8 +90,7 @@ def lane_of(plane: Plane, x0: Scalar, y0: Scalar, v0: Scalar, e: Scalar, static:
     sticks = needed <= static * static
     qx, qy = diverging_ray(plane, ~sticks)
     tx, ty = where(sticks, ux, plane.mu * qx), where(sticks, uy, plane.mu * qy)
-    rate = stop_gradient(largest_rate(plane))
-    rate = where(rate > 0, rate, 1)
+    rate = largest(norm(plane.dx, plane.dy) + plane.mu * (plane.bxx + plane.byy))
     held = sticks & (needed > plane.mu * plane.mu)
     return Lane(plane, x0, y0, v0, e, sticks, held, tx, ty, rate)
 

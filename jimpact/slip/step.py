@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax.ad_checkpoint import checkpoint_name
 from jax.lax import optimization_barrier, stop_gradient
 
-from jimpact.numerics import where
+from jimpact.numerics import largest, where
 from jimpact.plane import Plane, moved
 from jimpact.restitution import StopRule, book, change_phase, work_over
 from jimpact.slip.advance import advance
@@ -114,9 +114,11 @@ def _zero_impulse_jvp(given: tuple, changes: tuple) -> tuple:
 
 def small_impulse(plane: Plane, x: Scalar, y: Scalar, v: Scalar, p: Scalar) -> tuple[Scalar, ...]:
     """What a small normal impulse p adds at the slip (x, y), to second order."""
+    unit = largest(x, y)
+    x, y = x / unit, y / unit
     r = jnp.sqrt(x * x + y * y)
     axes = axes_along(plane, x / r, y / r)
-    return added(plane, plane.mu * axes.sx, plane.mu * axes.sy, axes.h / r, v, p)
+    return added(plane, plane.mu * axes.sx, plane.mu * axes.sy, axes.h / (unit * r), v, p)
 
 
 def slopes_along(plane: Plane, tx: Scalar, ty: Scalar, turning: Scalar) -> tuple[Scalar, Scalar]:
