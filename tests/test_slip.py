@@ -392,3 +392,17 @@ def test_single_precision_keeps_what_long_steps_put_at_risk(case: int, most: flo
 def test_steps_are_whole_rounds(dtype: str, accuracy: str) -> None:
     """Otherwise a batch that is cut would take more steps than one that is not."""
     assert ACCURACIES[dtype][accuracy].steps % integrate.ROUND == 0
+
+
+@pytest.mark.parametrize(("across", "mode"), [(0.0, 1), (1e-10, 2)])
+def test_mode_tells_held_slip_from_slip_that_goes_on(across: float, mode: int) -> None:
+    """Slip falls towards zero on a direction that repels, or beside it; only static friction could hold it."""
+    W = [
+        [0.8941544810866431, 0, -0.35611946645145953],
+        [0, 1.8125023524832058, 0],
+        [-0.35611946645145953, 0, 0.8112522904],
+    ]
+    found = jimpact.solve(W, [0.04828689943601718, across, -1.0], 0.0573082472, 0.001, static_friction=17.0)
+    slips = np.hypot(*found.velocity[:2]) > 0.1
+    assert int(found.info.mode) == mode
+    assert slips == (mode == 2)

@@ -138,3 +138,12 @@ def test_margins_tell_a_forbidden_impulse():
 def test_bad_samples_raise(samples):
     with pytest.raises(ValueError, match="samples"):
         jimpact.trace(np.eye(3), np.array([0.0, 0.0, -1.0]), 0.5, 0.5, samples=samples)
+
+
+def test_samples_of_a_long_fall_to_zero_are_in_the_cone():
+    """The last step to zero slip is long: its samples must still be found to round-off."""
+    W = [[0.028907, -0.011651, 0.004657], [-0.011651, 0.073503, 0.024366], [0.004657, 0.024366, 0.060502]]
+    mu = 0.450926
+    path = jimpact.trace(W, [0.029857, 0.078908, -0.262892], mu, 0.773994, samples=100)
+    change = np.diff(np.asarray(path.impulse), axis=0)
+    assert (np.hypot(change[:, 0], change[:, 1]) <= mu * change[:, 2] + 1e-8 * path.impulse[-1, 2]).all()
