@@ -1,6 +1,6 @@
 # make run    fit friction and restitution to the embedded rebounds: a table, and a report in out/
-# make test   lint, check types, build the documentation, run the tests; slow ones until FILL seconds are over
-# make test-slow  run all slow tests
+# make test   lint, check types, build the documentation, run the quick tests
+# make test-slow  run the slow tests
 # make docs   build the documentation: out/docs/index.html
 # make bench  measure time, error and memory of an impact beside other programs: out/bench/
 # make reproduce  recompute the five papers: experiments/RESULTS.md, and figures in out/reproduce/
@@ -8,7 +8,6 @@
 
 PYTHON ?= python3.11
 OUT ?= out
-FILL ?= 480
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -28,13 +27,10 @@ test: $(TEST)
 	$(BIN)/ruff format --check
 	$(BIN)/mypy jimpact
 	$(BIN)/sphinx-build -q -W --keep-going docs $(OUT)/docs
-	began=$$(date +%s) && \
-	$(BIN)/pytest -m 'not slow' --numprocesses auto --dist loadfile --no-loadscope-reorder && \
-	left=$$(($(FILL) + began - $$(date +%s))) && \
-	if [ $$left -gt 60 ]; then $(BIN)/pytest -m slow --numprocesses auto --seconds $$left; fi
+	$(BIN)/pytest -m 'not slow' --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 test-slow: $(TEST)
-	$(BIN)/pytest -m slow --numprocesses auto
+	$(BIN)/pytest -m slow --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 docs: $(DOCS)
 	$(BIN)/sphinx-build -W --keep-going docs $(OUT)/docs

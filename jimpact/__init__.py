@@ -1,28 +1,28 @@
 """Rigid-body impact with friction in JAX: batched, differentiable, with a real coefficient of restitution.
 
-What fits laws to measurements is loaded when it is first asked for: `jimpact.fit`, `jimpact.audit` and so on are those
-of `jimpact.identify`; so are `jimpact.solve_files`, of `jimpact.stream`, and `jimpact.export_solve`, of
-`jimpact.export`.
+The names from `jimpact.identify` (`jimpact.fit`, `jimpact.audit` and so on) and from `jimpact.io`
+(`jimpact.solve_files` and `jimpact.export_solve`) are loaded at their first use.
 """
 
 from typing import Any
 
-from jimpact.bodies import Collision, ManyCollision, collide, collide_bodies
-from jimpact.contact import Body, contact_frame, immovable
+from jimpact.collision.collide import Collision, ManyCollision, collide, collide_bodies
+from jimpact.collision.mechanism import MechanismCollision, collide_mechanism
+from jimpact.collision.sequence import Contacts, resolve_contacts
+from jimpact.contact.body import Body, contact_frame, immovable
+from jimpact.contact.inertia import inverse_inertia, inverse_inertia_contacts, inverse_inertia_generalized
 from jimpact.diagnostics import MODES, event_sequence, permissible
-from jimpact.flight import Solid
+from jimpact.geometry.rotation import Motion
+from jimpact.geometry.shapes import Ellipsoid, Hull, Planes, Sphere, box
 from jimpact.impact import solve
-from jimpact.inertia import inverse_inertia, inverse_inertia_contacts, inverse_inertia_generalized
 from jimpact.laws import LAWS
-from jimpact.mechanism import MechanismCollision, collide_mechanism
+from jimpact.outcome import Impact, ImpactError, ImpactInfo, Outcome, require
 from jimpact.planar import PlanarModes, planar_modes, solve_planar
-from jimpact.rays import invariant_directions
-from jimpact.rotation import Motion
-from jimpact.sequence import Contacts, resolve_contacts
-from jimpact.shapes import Ellipsoid, Hull, Planes, Sphere, box
-from jimpact.simulate import Ending, Run, energy, motion_at, simulate, simulate_pair
-from jimpact.state import Impact, ImpactError, ImpactInfo, Outcome, require
-from jimpact.trace import trace
+from jimpact.simulation.flight import Solid
+from jimpact.simulation.run import Ending, Run, energy, motion_at
+from jimpact.simulation.simulate import simulate, simulate_pair
+from jimpact.slip.invariant_directions import invariant_directions
+from jimpact.tracing import trace
 
 __version__ = "0.1.0"
 __all__ = [
@@ -82,15 +82,15 @@ def __getattr__(name: str) -> Any:
 
         return getattr(identify, name)
     if name in STREAM:
-        from jimpact import stream
+        from jimpact.io import stream
 
         return getattr(stream, name)
     if name in EXPORT:
-        from jimpact import export
+        from jimpact.io import export
 
         return getattr(export, name)
     raise AttributeError(f"module 'jimpact' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

@@ -2,6 +2,6 @@
 
 import sys
 
-from jimpact.cli import main
+from jimpact.cli.main import main
 
 sys.exit(main())

@@ -10,9 +10,9 @@ __all__ = ["anywhere"]
 
 @custom_vmap
 def anywhere(flag: Flag) -> Flag:
-    """Whether any lane of all is flagged, those of a surrounding `vmap` included: a scalar that stays one.
+    """Whether any lane is flagged, including those of a surrounding `vmap`. The result is a scalar, also under `vmap`.
 
-    So a conditional or a loop on it stays one under `vmap`, where it would otherwise compute all branches.
+    So a conditional or a loop on it remains one under `vmap`, which otherwise computes all branches.
     """
     return jnp.any(flag)
 

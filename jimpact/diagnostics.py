@@ -1,12 +1,13 @@
-"""Reading results: the sequence of events, and the permissible region of impulses."""
+"""Checks of a result: the sequence of events, and the margins of an impulse in the permissible region."""
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from jimpact.state import Impact, Outcome
+from jimpact.outcome import Impact, Outcome
 from jimpact.types import Array, ArrayLike
 from jimpact.validation import check_batch, floating
 
@@ -32,7 +33,7 @@ MODES = {  # Sun & Baruh's cases, `info.mode`
 
 
 class Margins(NamedTuple):
-    """How far an impulse is inside each condition of Chatterjee & Ruina, section 3.2; below zero: outside."""
+    """Margins of an impulse in the conditions of Chatterjee & Ruina, section 3.2; below zero it is violated."""
 
     dissipation: Float[Array, "..."]  # contact kinetic energy lost (J)
     separation: Float[Array, "..."]  # normal velocity after (m/s)
@@ -46,7 +47,7 @@ def permissible(
     impulse: Float[ArrayLike, "... 3"],
     friction: Float[ArrayLike, "..."],
 ) -> Margins:
-    """The four margins of an impulse: it loses energy, separates, pushes, and stays in the friction cone."""
+    """The four margins of an impulse: energy lost, separation, normal impulse, and friction cone."""
     W = floating("inverse_inertia", inverse_inertia, (3, 3))
     v, I = floating("velocity", velocity, (3,)), floating("impulse", impulse, (3,))
     mu = floating("friction", friction, ())
@@ -63,12 +64,16 @@ def permissible(
 
 
 def event_sequence(impact: Impact) -> str | np.ndarray:
-    """Events in order, one letter each: l direction invariant, s slip zero, c end of compression, r end.
+    """Events in order, one letter each: l direction invariant, s slip zero, c end of compression, r end of restitution.
 
-    After Jia & Wang; "d" is the beginning of a further compression (the last, if there are several), closed by
-    another "c". A lane without an impact gives "". Host side: a string for one impact, an array of strings for a batch.
+    The letters are those of Jia & Wang, and "d" for the start of a further compression (the last, if there are
+    several), whose end is another "c". A lane without an impact gives "". The function runs on the host, and returns a
+    string for one impact, an array of strings for a batch.
     """
-    codes = np.asarray(impact.outcome)
+    try:
+        codes = np.asarray(impact.outcome)
+    except jax.errors.TracerArrayConversionError:
+        raise TypeError("event_sequence looks at values; call it on the result, outside jit, grad and vmap") from None
     fields = [np.asarray(getattr(impact.info, name)) for name, _ in LETTERS]
     out = np.empty(codes.shape, dtype=object)
     for lane in np.ndindex(codes.shape):
@@ -79,6 +84,6 @@ def event_sequence(impact: Impact) -> str | np.ndarray:
 
 def in_order(line: float, slip: float, *phases: float) -> list[tuple[float, str]]:
     """The events of `LETTERS` that happened, as (normal impulse, letter) in order."""
-    line = np.nan if line >= slip else line  # invariant only once slip is over
+    line = np.nan if line >= slip else line  # from zero slip on there is no direction
     found = zip((line, slip, *phases), (letter for _, letter in LETTERS), strict=True)
     return sorted((float(at), letter) for at, letter in found if not np.isnan(at))

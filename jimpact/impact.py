@@ -1,7 +1,7 @@
-"""The front door: one impact, or a batch of them.
+"""`solve`: one impact, or a batch of them.
 
-Shapes, dtypes and names are checked here, at once and with a sentence; bad values in a lane become that
-lane's `Outcome` and never touch another lane, nor its derivative.
+Wrong shapes, dtypes and names raise an error of one sentence. Bad values in a lane become the `Outcome` of that
+lane, and never affect another lane or its derivative.
 """
 
 from functools import partial
@@ -14,12 +14,12 @@ from jax.lax import stop_gradient
 from jaxtyping import Float
 
 from jimpact.laws import LAWS
-from jimpact.laws.record import Answer, Given, Law, Options, plausible
+from jimpact.laws.base import Answer, Given, Law, Options, plausible
 from jimpact.numerics import divide, where
-from jimpact.plane import Plane, plane_of
-from jimpact.restitution import RULES
-from jimpact.slip.lane import Accuracy
-from jimpact.state import Impact, ImpactInfo, Outcome
+from jimpact.outcome import Impact, ImpactInfo, Outcome
+from jimpact.slip.flow import Plane, plane_of
+from jimpact.slip.restitution import RULES
+from jimpact.slip.state import Accuracy
 from jimpact.types import Array, ArrayLike, Flag, Matrix3, Scalar, Vector3
 from jimpact.validation import check_batch, floating
 
@@ -34,12 +34,12 @@ ACCURACIES = {
     "float32": {"low": Accuracy(28, 1e-5), "standard": Accuracy(34, 1e-6), "high": Accuracy(40, 2e-7)},
 }
 EVENTS = ("compression_end", "recompression_start", "recompression_end", "slip_end", "line_start", "mode")
-EXTRA = {"tangential_restitution": "in [-1, 1]", "mixing": "in [0, 1]"}  # parameters that only some laws have
+EXTRA = {"tangential_restitution": "in [-1, 1]", "mixing": "in [0, 1]"}  # coefficients that only some laws have
 WORKS = ("compression_work", "restitution_work", "friction_work", "kinetic_energy_change")
 COUNTS = ("compressions", "mode")
-SINGULAR = 8  # x epsilon x its terms: a determinant within this is round-off
+SINGULAR = 8  # x epsilon x its terms: a smaller determinant is round-off
 WIDEST = 0.1  # rad: largest line_tolerance; steps find an invariant direction only within `flow.NEAR`
-ASYMMETRY = 1e-4  # of the largest entry: more than rounded print, less than a mistake
+ASYMMETRY = 1e-4  # largest asymmetry relative to the largest entry: allows rounded print, but not a mistake
 
 
 def solve(
@@ -62,28 +62,35 @@ def solve(
 
     Args:
         inverse_inertia: W, velocity change per impulse (1/kg); symmetric positive definite.
-        velocity: of body a's contact point relative to body b's, before; approaching if velocity[2] < 0.
+        velocity: velocity before of the contact point of body a relative to that of body b; approaching if
+            velocity[2] < 0.
         friction: coefficient of kinetic friction, >= 0.
         restitution: coefficient of restitution, in [0, 1].
-        law: a name in `LAWS`, which says what each law needs, and what it promises.
+        law: a name in `LAWS`, which has the parameters and properties of each law.
         static_friction: coefficient of static friction, >= friction; the same as `friction` if None. Only the
-            laws that tell stick from slip during the impact look at it (stronge, poisson, newton, sun_baruh,
-            composite).
+            laws that distinguish stick from slip during the impact use it (stronge, poisson, newton, sun_baruh,
+            composite), but it must be in range for every law.
         tangential_restitution: in [-1, 1], for the laws that need it (chatterjee_ruina, bilinear, composite).
         mixing: in [0, 1], for composite: the share of chatterjee_ruina.
-        rule: "poisson" or "stronge": how restitution ends, for the laws that leave it open (sun_baruh, composite);
-            the others ignore it.
+        rule: stop rule, "poisson" or "stronge", for the laws that accept both (sun_baruh, composite); the others
+            ignore it.
         accuracy: "low", "standard" or "high", for laws that follow the slip: docs/accuracy.md has the error of each.
         line_tolerance: angle (rad, at most 0.1) within which a direction of slip counts as invariant in
-            `info.line_start`; changes nothing else.
+            `info.line_start`; it affects nothing else.
 
     Returns:
-        Impact: impulse on body a, velocity after, outcome, and info, each with the batch shape in front.
+        Impact: impulse on body a, velocity after, outcome, and info, each with the batch axes first.
     """
-    extra = {"tangential_restitution": tangential_restitution, "mixing": mixing}
-    choice, arrays = _checked(
-        inverse_inertia, velocity, friction, restitution, static_friction, law, accuracy, line_tolerance, rule, extra
-    )
+    given = {
+        "inverse_inertia": inverse_inertia,
+        "velocity": velocity,
+        "friction": friction,
+        "restitution": restitution,
+        "static_friction": static_friction,
+        "tangential_restitution": tangential_restitution,
+        "mixing": mixing,
+    }
+    choice, arrays = _checked(given, law, accuracy, line_tolerance, rule)
     return _impacts(choice, *arrays)
 
 
@@ -99,10 +106,10 @@ class Case(NamedTuple):
     given: Given
     options: Options
     law: Law
-    velocity: Vector3  # as it came
+    velocity: Vector3  # as passed
     valid: Flag
     approaching: Flag
-    velocity_unit: Scalar  # in which the approach speed is 1
+    velocity_unit: Scalar  # the approach speed
     impulse_unit: Scalar  # velocity_unit / inverse mass along the normal
 
     @property
@@ -110,68 +117,46 @@ class Case(NamedTuple):
         return self.velocity_unit * self.impulse_unit
 
 
-def prepare(
-    inverse_inertia: ArrayLike,
-    velocity: ArrayLike,
-    friction: ArrayLike,
-    restitution: ArrayLike,
-    static_friction: ArrayLike | None,
-    law: str,
-    accuracy: str,
-    line_tolerance: float,
-) -> Case:
-    """Check the input, and scale it. Scales are constants to the derivative: no result depends on them."""
-    choice, arrays = _checked(
-        inverse_inertia, velocity, friction, restitution, static_friction, law, accuracy, line_tolerance, "poisson", {}
-    )
+def prepare(*, law: str, accuracy: str = "standard", line_tolerance: float = 0.01, **given: ArrayLike | None) -> Case:
+    """Check arguments of `solve`, and scale them."""
+    choice, arrays = _checked(given, law, accuracy, line_tolerance, "poisson")
     return _case(choice, *arrays)
 
 
 def _checked(
-    inverse_inertia: ArrayLike,
-    velocity: ArrayLike,
-    friction: ArrayLike,
-    restitution: ArrayLike,
-    static_friction: ArrayLike | None,
-    law: str,
-    accuracy: str,
-    line_tolerance: float,
-    rule: str,
-    extra: dict[str, ArrayLike | None],
+    given: dict[str, ArrayLike | None], law: str, accuracy: str, line_tolerance: float, rule: str
 ) -> tuple[Choice, tuple[Array, ...]]:
-    """The law with its options, and the arrays, coefficients first. Raises if an argument is unusable."""
+    """The law with its options, and the arrays, coefficients first. Raises if an argument cannot be used."""
     record = _named(law, LAWS, "law")
     chosen = _named(rule, {name: RULES[name] for name in record.rules or RULES}, "rule")
-    stop = record.rule or chosen
     if isinstance(line_tolerance, bool) or not isinstance(line_tolerance, Real) or not 0 < line_tolerance <= WIDEST:
-        raise ValueError(f"line_tolerance={line_tolerance!r}; pass an angle in radians between 0 and {WIDEST}")
-    given = {
-        "inverse_inertia": inverse_inertia,
-        "velocity": velocity,
-        "friction": friction,
-        "restitution": restitution,
-        "static_friction": friction if static_friction is None else static_friction,
-        **_wanted(record, extra),
-    }
-    W, v, *coefficients = _arrays(given)
+        raise ValueError(
+            f"line_tolerance={line_tolerance!r}; pass a Python number, an angle in radians above 0 and at most {WIDEST}"
+        )
+    static = given["friction"] if given["static_friction"] is None else given["static_friction"]
+    W, v, *coefficients = _arrays({**given, "static_friction": static, **_wanted(record, given)})
     level = _named(accuracy, ACCURACIES[v.dtype.name], "accuracy")
-    return (record, Options(stop, level._replace(line=float(line_tolerance)))), (*coefficients, W, v)
+    options = Options(record.rule or chosen, level._replace(line=float(line_tolerance)))
+    return (record, options), (*coefficients, W, v)
 
 
 def _case(choice: Choice, *arrays: Array) -> Case:
-    """The impact in its own units, made harmless where it is not valid or not approaching."""
+    """The impact in scaled units, with a harmless stand-in where it is not valid or not approaching."""
     mu, e, static, e_t, mixing, W, v = arrays
     valid = _valid(*arrays)
     approaching = valid & (v[..., 2] < 0)
-    # Harmless stand-ins, so that no bad lane can make a nan, not even in a derivative.
+    # Harmless stand-ins, so that a bad lane causes no nan, not even in a derivative.
     W = where(approaching[..., None, None], W, jnp.eye(3, dtype=W.dtype))
     x, y, z = (where(approaching, a, instead) for a, instead in zip(_columns(v), (0, 0, -1), strict=True))
     mu, e, static, e_t, mixing = (where(approaching, a, 0.5) for a in (mu, e, static, e_t, mixing))
-    # No result depends on the units: they need no derivative.
+    # Greater friction changes the result by less than round-off, and its square would overflow.
+    most = float(jnp.finfo(mu.dtype).eps) ** -2
+    mu, static = jnp.minimum(mu, most), jnp.minimum(static, most)
+    # Results do not depend on the units, so the units need no derivative.
     speed, inverse_mass = stop_gradient(jnp.abs(z)), stop_gradient(W[..., 2, 2])
     bxx, bxy, byy, dx, dy, w = (a / inverse_mass for a in plane_of(W, mu)[:-1])
     plane = Plane(bxx, bxy, byy, dx, dy, w, mu)
-    # Slip and e below eps^2 count as zero; their derivatives stay.
+    # Slip and e below eps^2 count as zero, but keep their derivatives.
     tiny = float(jnp.finfo(v.dtype).eps) ** 2
     vanished = lambda a, small: where(small, a - stop_gradient(a), a)  # noqa: E731
     x, y, z = x / speed, y / speed, z / speed
@@ -184,7 +169,7 @@ def _case(choice: Choice, *arrays: Array) -> Case:
 def report(case: Case, answer: Answer) -> Impact:
     """The answer in the user's units, with its outcome."""
     good = answer.finished
-    if not case.law.rule:  # the laws that follow the slip look for themselves
+    if not case.law.rule:  # the laws that follow the slip make this check themselves
         slack = case.options.accuracy.trusted
         good &= plausible(answer.ix, answer.iy, answer.p, answer.v, case.given.static, slack)
     outcome = where(answer.inside, where(good, Outcome.OK, Outcome.UNFINISHED), Outcome.OUTSIDE)
@@ -210,17 +195,17 @@ def report(case: Case, answer: Answer) -> Impact:
 
 
 def _masked(a: Array, name: str, usable: Flag, approaching: Flag) -> Array:
-    """Without an impact sums are 0, events nan and the mode -1; where there is no answer, nan or -1."""
+    """Without an impact sums are 0, events nan and the mode -1; without an answer all fields are nan or -1."""
     bad = jnp.nan if name not in COUNTS else -1
     none = bad if name in EVENTS else 0
     return where(usable, where(approaching, a, none), bad)
 
 
-def _wanted(law: Law, extra: dict[str, ArrayLike | None]) -> dict[str, ArrayLike]:
-    """The parameters that only some laws have; 0 for the others."""
+def _wanted(law: Law, given: dict[str, ArrayLike | None]) -> dict[str, ArrayLike]:
+    """The coefficients that only some laws have; 0 if this law does not."""
     values: dict[str, ArrayLike] = {}
     for name in EXTRA:
-        value = extra.get(name)
+        value = given.get(name)
         if name in law.parameters and value is None:
             raise ValueError(f"law={law.name!r} needs {name}; pass {name}= a number {EXTRA[name]}")
         if name not in law.parameters and value is not None:
@@ -246,7 +231,7 @@ def _named(name: str, table: dict[str, T], argument: str) -> T:
 
 
 def _arrays(given: dict[str, ArrayLike]) -> tuple[Array, ...]:
-    """Arrays of one floating dtype and one batch shape, or a sentence that says what to pass."""
+    """Arrays of one floating dtype and one batch shape; an error says what to pass."""
     tails = {"inverse_inertia": (3, 3), "velocity": (3,)}
     arrays = {name: floating(name, a, tails.get(name, ())) for name, a in given.items()}
     dtype = jnp.result_type(*arrays.values())
@@ -267,7 +252,7 @@ def _columns(vector: Vector3) -> list[Scalar]:
 
 
 def _valid(mu: Scalar, e: Scalar, static: Scalar, e_t: Scalar, mixing: Scalar, W: Matrix3, v: Vector3) -> Flag:
-    """Finite, W symmetric positive definite, coefficients in range."""
+    """Whether all numbers are finite, W is symmetric positive definite, and coefficients are in range."""
     x, y, z = _columns(v)
     normal = W[..., 2, 2]
     W = W / where(normal > 0, normal, 1)[..., None, None]  # so that no determinant over- or underflows
@@ -276,12 +261,12 @@ def _valid(mu: Scalar, e: Scalar, static: Scalar, e_t: Scalar, mixing: Scalar, W
     xx, b, yy, dx, dy, zz, _ = plane_of(W, mu)
     det = xx * yy - b * b
     schur = zz * det - (yy * dx * dx - 2 * b * dx * dy + xx * dy * dy)
-    # Relative to their terms; where a term is not positive, not definite.
+    # Each determinant must be above round-off, relative to its terms.
     least = SINGULAR * jnp.finfo(mu.dtype).eps
     definite = (xx > 0) & (yy > 0) & (normal > 0) & (divide(det, xx * yy) > least) & (divide(schur, zz * det) > least)
     finite = jnp.isfinite(entries) & jnp.isfinite(x) & jnp.isfinite(y) & jnp.isfinite(z)
     finite &= jnp.isfinite(mu) & jnp.isfinite(static)
-    # Slip above |z| / eps^2: the normal velocity is lost to round-off.
+    # If slip is above |z| / eps^2, the normal velocity is lost to round-off.
     lost = (z < 0) & (jnp.maximum(jnp.abs(x), jnp.abs(y)) * jnp.finfo(mu.dtype).eps ** 2 > -z)
     ranges = (mu >= 0) & (e >= 0) & (e <= 1) & (static >= mu) & (jnp.abs(e_t) <= 1) & (mixing >= 0) & (mixing <= 1)
     return finite & symmetric & definite & ~lost & ranges

@@ -1,4 +1,4 @@
-"""Delicate operations: each says what it returns, and what its derivative is, at the bad point."""
+"""Operations with a singular point: each defines its value and its derivative there."""
 
 import jax
 import jax.numpy as jnp
@@ -6,14 +6,7 @@ from jax import lax
 
 from jimpact.types import Flag, Scalar
 
-__all__ = [
-    "divide",
-    "largest",
-    "norm",
-    "ratio",
-    "sqrt",
-    "where",
-]
+__all__ = ["divide", "largest", "norm", "ratio", "sqrt", "where"]
 
 
 def where(flag: Flag, a: Scalar | float, b: Scalar | float) -> Scalar:
@@ -38,7 +31,7 @@ def divide(a: Scalar, b: Scalar, otherwise: float | Scalar = 0.0) -> Scalar:
 
 @jax.custom_jvp
 def _quotient(a: Scalar, b: Scalar) -> Scalar:
-    """a / b; where b = 0, zero."""
+    """a / b; zero where b = 0."""
     bad = b == 0
     return where(bad, 0, a / where(bad, 1, b))
 
@@ -46,14 +39,14 @@ def _quotient(a: Scalar, b: Scalar) -> Scalar:
 @_quotient.defjvp
 def _quotient_jvp(given: tuple[Scalar, Scalar], changes: tuple[Scalar, Scalar]) -> tuple[Scalar, Scalar]:
     (a, b), (da, db) = given, changes
-    bad = jnp.abs(b) < jnp.finfo(b.dtype).tiny  # its inverse would overflow
+    bad = jnp.abs(b) < jnp.finfo(b.dtype).tiny  # 1 / b would overflow
     value = _quotient(a, b)
-    finite = where(jnp.isfinite(value), value, 0)  # where it overflows, it has no derivative by b
+    finite = where(jnp.isfinite(value), value, 0)  # a quotient that overflows has zero derivative in b
     return value, where(bad, 0, (da - finite * db) / where(bad, 1, b))
 
 
 def ratio(a: Scalar | float, b: Scalar) -> Scalar:
-    """a / b for b >= 0, but finite where b = 0: for bounds and estimates, which need no derivative."""
+    """a / b for b >= 0, but finite at b = 0; for bounds and estimates, which need no derivative."""
     return a / (b + float(jnp.finfo(b.dtype).tiny) ** 0.5)
 
 
@@ -77,7 +70,7 @@ def norm(x: Scalar, y: Scalar) -> Scalar:
 
 
 def largest(*a: Scalar) -> Scalar:
-    """The largest magnitude, 1 where all vanish: a unit in which no square under- or overflows. No derivative."""
+    """The largest magnitude, or 1 if all are zero: a unit in which no square under- or overflows. No derivative."""
     size = jnp.abs(a[0])
     for other in a[1:]:
         size = jnp.maximum(size, jnp.abs(other))

@@ -1,7 +1,4 @@
-"""What an impact returns, and how failure is told.
-
-Failure is a value: every lane of a batch carries its `Outcome`. `require` turns it into an exception.
-"""
+"""The result of an impact. Failure is a value, the `Outcome` of a lane; `require` turns it into an exception."""
 
 from enum import IntEnum
 from typing import NamedTuple
@@ -15,13 +12,13 @@ __all__ = ["Impact", "ImpactError", "ImpactInfo", "Outcome", "require"]
 
 
 class Outcome(IntEnum):
-    """How the computation of one impact went."""
+    """Status of the result of one impact."""
 
     OK = 0
     SEPARATING = 1  # not approaching: zero impulse, velocity unchanged
     INVALID = 2  # input not usable: nan, W not symmetric positive definite, a coefficient out of range
-    UNFINISHED = 3  # not accurate: the steps did not suffice, or the result is not plausible; an estimate
-    OUTSIDE = 4  # outside the domain of the law: it has no answer, see `LAWS[name].domain`
+    UNFINISHED = 3  # an estimate, not accurate: the steps did not suffice, or the result violates a condition
+    OUTSIDE = 4  # no answer: the impact is outside the domain of the law, `LAWS[name].domain`
 
 
 ADVICE = {
@@ -35,10 +32,11 @@ ADVICE = {
 
 
 class ImpactInfo(NamedTuple):
-    """What happened during the impact. Fields that are not used cost nothing under `jax.jit`.
+    """Events, works and impulses of the impact. Unused fields cost nothing under `jax.jit`.
 
-    What a law does not tell is nan or -1. Works in J, impulses in N s. compression_work + restitution_work +
-    friction_work = kinetic_energy_change. Event fields are normal impulses, nan where the event did not happen.
+    Fields that a law does not define are nan or -1. Works are in J, impulses in N s. compression_work +
+    restitution_work + friction_work = kinetic_energy_change. Event fields are normal impulses, nan if the event did not
+    happen.
     """
 
     compression_impulse: Scalar
@@ -47,7 +45,7 @@ class ImpactInfo(NamedTuple):
     friction_work: Scalar
     kinetic_energy_change: Scalar
     compression_end: Scalar  # where the first compression ended
-    recompression_start: Scalar  # where the last further compression began and ended, if there was one
+    recompression_start: Scalar  # where the last further compression began, if there was one; then where it ended
     recompression_end: Scalar
     slip_end: Scalar  # where slip first reached zero
     line_start: Scalar  # where the direction of slip became invariant, to within `line_tolerance`
@@ -65,13 +63,13 @@ class Impact(NamedTuple):
 
 
 class ImpactError(RuntimeError):
-    """Raised by `require` when some lane of a batch did not end well."""
+    """Raised by `require` if a lane of a batch failed."""
 
 
 def require(impact: Impact, *, separating: bool = True) -> Impact:
     """Return `impact` unchanged, or raise ImpactError if any lane failed.
 
-    A SEPARATING lane is a failure only if `separating` is False. Host side: not for use under jit.
+    A SEPARATING lane is a failure only if `separating` is False. The function runs on the host, not under jit.
     """
     if not hasattr(impact, "outcome"):
         raise TypeError(f"require takes an Impact, not a {type(impact).__name__}; how a Run went is in its `ending`")

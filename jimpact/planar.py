@@ -1,9 +1,9 @@
-"""Impacts in a plane, in closed form: straight pieces, no iteration.
+"""Impacts in a plane, in closed form, without iteration.
 
-In the plane slip has two directions, both invariant, so an impact is at most two straight pieces: slip to zero, and
-stick or slip from there (Wang & Mason 1992; Baber 2011, section 5; Morgan). On each the normal velocity is linear
-and the work quadratic in the normal impulse, for every stop rule, with static friction, jamming and several
-compressions: every step of `slip.step` is exact and ends at an event.
+In the plane slip has two directions, both invariant, so an impact has at most two straight pieces: slip to zero, and
+stick or slip from there (Wang & Mason 1992; Baber 2011, section 5; Morgan). On each piece the normal velocity is linear
+and the work quadratic in the normal impulse. This holds for every stop rule, with static friction, jamming and several
+compressions. So every step of `slip.step` is exact and ends at an event.
 
 Axis 0 is tangential, axis 1 the normal from body b into body a.
 
@@ -18,25 +18,26 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Float
 
-from jimpact.impact import check_followed, prepare, report
+from jimpact.contact.inertia import in_space
+from jimpact.impact import Case, check_followed, prepare, report
 from jimpact.laws.darboux_keller import answer_of, given_lane
-from jimpact.slip.integrate import follow
-from jimpact.state import Impact
-from jimpact.types import Array, ArrayLike, Scalar, Whole
+from jimpact.outcome import Impact
+from jimpact.slip.batch_scan import follow
+from jimpact.types import ArrayLike, Scalar, Whole
 from jimpact.validation import floating
 
-PIECES = 8  # slip in compression and restitution, to zero, and likewise from there; with further compressions
+PIECES = 8  # steps: slip to zero and motion from there, each with its compressions and restitutions
 
-__all__ = ["PlanarModes", "in_space", "planar_modes", "solve_planar"]
+__all__ = ["PlanarModes", "planar_modes", "solve_planar"]
 
 
 class PlanarModes(NamedTuple):
     """Sun & Baruh's case 0..6 (-1: not approaching, or not valid), and the ratios that decide it."""
 
     mode: Whole
-    slides_through_compression: Scalar  # R1: a greater slip / approach speed does
-    friction_needed: Scalar  # R2: to stick; less than 0 if the normal impulse drives slip on
-    slides_through: Scalar  # R3: a greater slip / approach speed slides to the end
+    slides_through_compression: Scalar  # R1: a greater slip / approach speed slides to the end of compression
+    friction_needed: Scalar  # R2: least friction for stick; below 0 if the normal impulse accelerates slip
+    slides_through: Scalar  # R3: a greater slip / approach speed slides to the end of the impact
 
 
 def solve_planar(
@@ -48,10 +49,9 @@ def solve_planar(
     law: str = "stronge",
     static_friction: Float[ArrayLike, "..."] | None = None,
 ) -> Impact:
-    """Solve planar impacts by a formula; arguments and result as in `solve`, with vectors (tangential, normal)."""
-    K, v = floating("inverse_inertia", inverse_inertia, (2, 2)), floating("velocity", velocity, (2,))
+    """Solve planar impacts in closed form; arguments and result as in `solve`, with vectors (tangential, normal)."""
     check_followed(law, "solve_planar")
-    case = prepare(*in_space(K, v), friction, restitution, static_friction, law, "standard", 0.01)
+    case = _prepared(inverse_inertia, velocity, friction, restitution, static_friction, law)
     lane, options = given_lane(case.given), case.options
     end = follow(lane, options.rule, options.accuracy._replace(steps=PIECES))
     impact = report(case, answer_of(case.given, lane, end, options))
@@ -67,14 +67,13 @@ def planar_modes(
     *,
     static_friction: Float[ArrayLike, "..."] | None = None,
 ) -> PlanarModes:
-    """Which of Sun & Baruh's cases an impact is, without solving it: their Table 2, for Poisson's rule.
+    """Sun & Baruh's case of an impact, without solving it: their Table 2, for Poisson's rule.
 
     For a rod of mass m, length 2 L and inertia alpha m L^2 that leans by theta, K11 = (1 + cos^2 / alpha) / m,
-    K22 = (1 + sin^2 / alpha) / m, |K12| = sin cos / (alpha m). Their print of R2 lacks a cosine, and compares it with 1
-    where static friction belongs.
+    K22 = (1 + sin^2 / alpha) / m, |K12| = sin cos / (alpha m). In their print R2 lacks a cosine, and is compared with 1
+    instead of static friction.
     """
-    K, v = floating("inverse_inertia", inverse_inertia, (2, 2)), floating("velocity", velocity, (2,))
-    case = prepare(*in_space(K, v), friction, restitution, static_friction, "poisson", "standard", 0.01)
+    case = _prepared(inverse_inertia, velocity, friction, restitution, static_friction, "poisson")
     plane, given = case.given.plane, case.given
     slip, approach = jnp.abs(given.x), -given.v
     d = plane.dx * jnp.where(given.x < 0, -1, 1)  # coupling, with slip taken as positive
@@ -90,10 +89,21 @@ def planar_modes(
     return PlanarModes(jnp.where(case.approaching, mode, -1).astype(jnp.int32), nan(first), nan(needed), nan(last))
 
 
-def in_space(K: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
-    """The plane in space: a second tangential direction that nothing couples to."""
-    K, v = jnp.asarray(K), jnp.asarray(v)
-    a, zero = K[..., 0, 0], jnp.zeros_like(K[..., 0, 0])
-    rows = ((a, zero, K[..., 0, 1]), (zero, a, zero), (K[..., 1, 0], zero, K[..., 1, 1]))
-    W = jnp.stack([jnp.stack(row, -1) for row in rows], -2)
-    return W, jnp.stack([v[..., 0], jnp.zeros_like(v[..., 0]), v[..., 1]], -1)
+def _prepared(
+    inverse_inertia: ArrayLike,
+    velocity: ArrayLike,
+    friction: ArrayLike,
+    restitution: ArrayLike,
+    static_friction: ArrayLike | None,
+    law: str,
+) -> Case:
+    K, v = floating("inverse_inertia", inverse_inertia, (2, 2)), floating("velocity", velocity, (2,))
+    W, v = in_space(K, v)
+    return prepare(
+        law=law,
+        inverse_inertia=W,
+        velocity=v,
+        friction=friction,
+        restitution=restitution,
+        static_friction=static_friction,
+    )

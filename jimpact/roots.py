@@ -1,4 +1,4 @@
-"""Roots in a bracket, and polynomials: lists of coefficients, lowest power first, each one number per lane."""
+"""Bracketed roots, and polynomials: lists of coefficients, lowest power first, each one number per lane."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -24,10 +24,10 @@ def horner_slope(c: Sequence[Scalar], t: Scalar) -> tuple[Scalar, Scalar]:
 def bracketed_root(
     function: Callable[[Scalar], tuple[Scalar, Scalar]], low: Scalar, high: Scalar, steps: int, *, loop: bool = False
 ) -> tuple[Scalar, Flag]:
-    """The root in [low, high] of a function with its slope, and whether its sign changes there; if not, the better end.
+    """The root in [low, high] of a function that returns value and slope, and whether its sign changes there.
 
-    Newton's method kept in its bracket, as a `loop` or written out. Not to be differentiated: callers take derivatives
-    from the equation.
+    Without a change of sign the result is the end with the smaller magnitude. The method is Newton's within the
+    bracket, as a `loop` or unrolled. Do not differentiate it: callers take derivatives from the equation.
     """
     at_low, at_high = function(low)[0], function(high)[0]
     there = (at_low <= 0) != (at_high <= 0)

@@ -1,6 +1,6 @@
-"""The way through an impact, sampled for plots: same physics as `solve`, read off the same steps.
+"""Samples of the path of an impact, for plots, from the same steps as in `solve`.
 
-A sample inside a step is where a shorter step from the same place ends; its length is found by Newton's method.
+A sample inside a step is the end of a shorter step from the same state; its length is found by Newton's method.
 """
 
 from numbers import Integral
@@ -14,34 +14,33 @@ from jaxtyping import Float
 from jimpact.impact import check_followed, prepare
 from jimpact.laws.darboux_keller import Events, events_of, given_lane
 from jimpact.numerics import divide, where
-from jimpact.plane import moved
-from jimpact.restitution import StopRule
 from jimpact.slip.advance import Move, advance
+from jimpact.slip.batch_scan import follow
+from jimpact.slip.closed_end import finish, zero_slip
 from jimpact.slip.events import LONG
-from jimpact.slip.flow import View
-from jimpact.slip.integrate import follow
-from jimpact.slip.lane import Accuracy, Lane, Stage, State, start
+from jimpact.slip.flow import View, moved
+from jimpact.slip.restitution import StopRule
+from jimpact.slip.state import Accuracy, Lane, Stage, State, start
 from jimpact.slip.step import look, step
 from jimpact.slip.step_size import Size, clock
-from jimpact.slip.tail import finish, zero_slip
 from jimpact.types import Array, ArrayLike, Flag, Scalar
 
 __all__ = ["Events", "Path", "trace"]
 
-ROOMY = 20  # samples: with fewer, the events are not among them
-NEWTON_STEPS = 40  # to the clock of a given normal impulse, kept in the step
-MOST = 1e3  # of the clock, in a fall to zero
+ROOMY = 20  # least number of samples that include the events
+NEWTON_STEPS = 40  # iterations, within the step, for the clock at a given normal impulse
+MOST = 1e3  # largest advance of the clock while slip falls to zero
 
 
 class _Record(NamedTuple):
-    """Every step: the state before it, and its size; steps along the first axis."""
+    """The state before each step, and the size of the step; steps are along the first axis."""
 
     before: State
     size: Size
 
 
 class Path(NamedTuple):
-    """Samples along an impact in the order of normal impulse: start, end and events, the others evenly spaced."""
+    """Samples in the order of normal impulse: start, end and events of the impact; the others are evenly spaced."""
 
     normal_impulse: Float[Array, "... samples"]
     sliding_velocity: Float[Array, "... samples 2"]
@@ -70,7 +69,16 @@ def trace(
     if isinstance(samples, bool) or not isinstance(samples, Integral) or samples < 2:
         raise ValueError(f"samples={samples!r}; pass a whole number of at least 2")
     check_followed(law, "trace")
-    case = prepare(inverse_inertia, velocity, friction, restitution, static_friction, law, accuracy, line_tolerance)
+    case = prepare(
+        law=law,
+        accuracy=accuracy,
+        line_tolerance=line_tolerance,
+        inverse_inertia=inverse_inertia,
+        velocity=velocity,
+        friction=friction,
+        restitution=restitution,
+        static_friction=static_friction,
+    )
     lane, options = given_lane(case.given), case.options
     end = follow(lane, options.rule, options.accuracy)
     events = events_of(lane, end, options.accuracy.line)
@@ -100,7 +108,7 @@ def trace(
 
 
 def _recorded(lane: Lane, rule: StopRule, accuracy: Accuracy) -> _Record:
-    """The states before all steps, and the final state: for lanes in `Stage.STOP`, the end of the impact."""
+    """The states before all steps, and the final state, which for lanes in `Stage.STOP` is the end of the impact."""
 
     def body(state: State, _: None) -> tuple[State, _Record]:
         after, size = step(lane, state, rule, accuracy)
@@ -114,7 +122,7 @@ def _recorded(lane: Lane, rule: StopRule, accuracy: Accuracy) -> _Record:
 
 
 def _spaced(events: Events, samples: int) -> Float[Array, "... samples"]:
-    """Normal impulses from 0 to the end; if there is room for them, the events are among them."""
+    """Normal impulses from 0 to the end, including the events if there are enough samples."""
     inner = jnp.stack(events[:-1], -1)
     count = inner.shape[-1] if samples >= ROOMY else 0
     even = jnp.linspace(0, 1, samples - count, dtype=inner.dtype)
@@ -127,7 +135,7 @@ def _spaced(events: Events, samples: int) -> Float[Array, "... samples"]:
 def _at(lane: Lane, records: _Record, p: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     """Tangential impulse and normal work (scaled) at the normal impulse p of each lane."""
     count = len(records.size.reach)
-    index = count - 1 - jnp.argmax((records.before.ledger.impulse <= p)[::-1], 0)  # the last: some steps go back
+    index = count - 1 - jnp.argmax((records.before.ledger.impulse <= p)[::-1], 0)  # the last such step: some go back
     before, size = jax.tree.map(lambda a: jnp.take_along_axis(a, index[None], 0)[0], records)
     at, plane = look(lane, before), lane.plane
     rest, falls = zero_slip(lane, before, at), before.stage == Stage.ZERO
@@ -136,7 +144,7 @@ def _at(lane: Lane, records: _Record, p: Scalar) -> tuple[Scalar, Scalar, Scalar
     missing = p - begin.ledger.impulse
     length = where(size.reach > 0, size.reach / at.unit, LONG / jnp.maximum(jnp.abs(at.axes.g), LONG / MOST))
     move = _part(lane, at, size.linear, length, missing)
-    # The last of a fall to zero is a straight line.
+    # The last part of a fall to zero is a straight line.
     left = missing - move.p
     share = where(falls, divide(left, rest.ledger.impulse - before.ledger.impulse - move.p), 0)
     ix, iy = (a + share * (b - c - a) for a, b, c in ((move.ix, rest.ix, before.ix), (move.iy, rest.iy, before.iy)))
@@ -154,7 +162,7 @@ def _at(lane: Lane, records: _Record, p: Scalar) -> tuple[Scalar, Scalar, Scalar
 
 
 def _part(lane: Lane, at: View, linear: Flag, length: Scalar, p: Scalar) -> Move:
-    """The part of a step that has the normal impulse p, or the whole step if p is beyond."""
+    """The first part of a step, up to the normal impulse p, or the whole step if p is beyond its end."""
 
     def closer(_: int, now: tuple[Scalar, Scalar, Scalar]) -> tuple[Scalar, Scalar, Scalar]:
         t, low, high = now

@@ -1,4 +1,4 @@
-"""Array aliases used in signatures.
+"""Array types of signatures.
 
 `Scalar` is one number per impact: any batch shape, written `...`. A single impact has shape ().
 """

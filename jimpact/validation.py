@@ -1,4 +1,4 @@
-"""Shapes and dtypes of arguments: arrays, or a sentence that says what to pass."""
+"""Checks of the shapes and dtypes of arguments; errors say what to pass."""
 
 import jax.numpy as jnp
 
@@ -8,7 +8,7 @@ __all__ = ["check_batch", "floating"]
 
 
 def floating(name: str, value: ArrayLike, tail: tuple[int, ...]) -> Array:
-    """`value` as an array of floats whose last axes are `tail`, or a sentence that says what to pass."""
+    """`value` as an array of floats whose last axes are `tail`; an error says what to pass."""
     try:
         array = jnp.asarray(value)
         if jnp.issubdtype(array.dtype, jnp.integer) and isinstance(value, int | list | tuple) and value is not True:
@@ -24,7 +24,7 @@ def floating(name: str, value: ArrayLike, tail: tuple[int, ...]) -> Array:
 
 
 def check_batch(**leading: tuple[int, ...]) -> None:
-    """Raise ValueError, naming the arguments, if these leading axes do not broadcast together."""
+    """Raise ValueError, which names the arguments, if these leading axes do not broadcast together."""
     try:
         jnp.broadcast_shapes(*leading.values())
     except ValueError as error:

@@ -1,14 +1,13 @@
 """Settings shared by all tests: double precision, two host devices, fast compilation, and a cache of programs."""
 
 import gc
-import hashlib
 import os
-import subprocess
 import sys
-import time
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))  # cases.py and oracle.py
+sys.path.insert(0, str(Path(__file__).parent / "support"))
 # Before the first use of JAX: two devices, so that sharded batches can be tested on any machine.
 os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=2"
 
@@ -49,25 +48,23 @@ def pytest_configure(config: pytest.Config) -> None:
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--seconds", type=float, help="begin no test later than this after the start")
+@pytest.fixture(scope="module", autouse=True)
+def released_programs() -> Iterator[None]:
+    """Compiled programs of one file are dropped before the next: a worker would grow to 14 GB."""
+    yield
+    jax.clear_caches()
 
 
-def pytest_sessionstart(session: pytest.Session) -> None:
-    # Workers start one after another; the time of the first is that of all.
-    os.environ.setdefault("JIMPACT_TESTS_BEGAN", str(time.time()))
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    limit = item.config.getoption("--seconds")
-    if limit and time.time() - float(os.environ["JIMPACT_TESTS_BEGAN"]) > limit:
-        pytest.skip(f"began later than {limit:g} s after the start: make test-slow runs it")
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Long files come first, so that workers end together. Where time is short, every test has its turn: the order
-    changes with the commit."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long files come first, so that workers end together."""
     items.sort(key=lambda item: item.path.stem not in LONG)
-    if config.getoption("--seconds"):
-        git = subprocess.run(["git", "rev-parse", "HEAD"], cwd=Path(__file__).parent, capture_output=True)
-        items.sort(key=lambda item: hashlib.sha256(git.stdout + item.nodeid.encode()).digest())
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Time by test file."""
+    times: Counter[str] = Counter()
+    for report in [r for reports in terminalreporter.stats.values() for r in reports if hasattr(r, "duration")]:
+        times[report.nodeid.split("::")[0]] += report.duration
+    terminalreporter.section("time by file")
+    for name, seconds in times.most_common():
+        terminalreporter.line(f"{seconds:7.1f} s  {name}")

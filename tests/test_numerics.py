@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jimpact.control import anywhere
+from jimpact.control_flow import anywhere
 from jimpact.numerics import divide, sqrt
 from jimpact.roots import bracketed_root
 

@@ -1,4 +1,4 @@
-"""The command `jimpact bench`: what an impact costs, here and with other programs, all in one run."""
+"""The command `jimpact bench`: the cost of an impact in jimpact and in other programs, measured in one run."""
 
 import argparse
 import importlib
@@ -7,25 +7,25 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from jimpact.config import ConfigError
-from jimpact.page import plain, png, to_json, write_files
+from jimpact.output.html import plain, png, to_json, write_files
+from jimpact.output.terminal import bar, console, table
 from jimpact.reproduce.parts import checkout
-from jimpact.tables import bar, console, table
+from jimpact.schemas.config import ConfigError
 
 __all__ = ["add_command"]
 
-LARGEST = 10**8  # impacts: more is a slip of the finger
-WIDTH = 150  # columns of the table, which is whole also where a terminal breaks its lines
+LARGEST = 10**8  # impacts: a larger number is probably a typing error
+WIDTH = 150  # columns of the table, also in a narrow terminal, which breaks its lines
 CAPTIONS = {
     "batch.png": "Time of one impact, and time to compile, against the size of the batch.",
     "accuracy.png": "Error of half (open) and of 99 % (full) of the impacts against the time of one.",
 }
-ABOUT = "Most of a full run is compilation. A bar that is missed is no failure."
+ABOUT = "Most of a full run is compilation. A missed target is not an error."
 
 
 def add_command(commands: Any) -> None:
-    """`bench`, below the other commands."""
-    one = commands.add_parser("bench", help="measure time, error and memory of an impact, beside others", epilog=ABOUT)
+    """Add `bench` to the command line."""
+    one = commands.add_parser("bench", help="measure time, error and memory of an impact", epilog=ABOUT)
     one.add_argument("--out", type=Path, metavar="DIR", help="write results.json, tables and figures into DIR")
     one.add_argument("--json", action="store_true", help="print JSON instead of tables")
     one.add_argument("--quick", action="store_true", help="small batches and few programs")
@@ -44,7 +44,7 @@ def _bench(args: argparse.Namespace) -> int:
     pages = importlib.import_module("experiments.throughput.pages")
     plan = _plan(args, throughput)
     if args.out is not None:
-        args.out.mkdir(parents=True, exist_ok=True)  # now, and not after the run
+        args.out.mkdir(parents=True, exist_ok=True)  # before the run, so that an error comes early
     if args.laws:
         return _laws(args, plan)
     results = throughput.run(plan, bar)

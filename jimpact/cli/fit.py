@@ -1,4 +1,4 @@
-"""The commands that look at measured rebounds: `jimpact audit`, `jimpact fit` and `jimpact compare`."""
+"""The commands for measured rebounds: `jimpact audit`, `jimpact fit` and `jimpact compare`."""
 
 import argparse
 from importlib.resources import as_file, files
@@ -13,8 +13,8 @@ from jimpact.identify.fit import Fit
 from jimpact.identify.material import COEFFICIENTS, Material, constant, per_group, speed_dependent
 from jimpact.identify.rebounds import Rebounds
 from jimpact.laws import LAWS
-from jimpact.page import to_json, write_files
-from jimpact.tables import bar, console, table
+from jimpact.output.html import to_json, write_files
+from jimpact.output.terminal import bar, console, table
 
 __all__ = ["add_commands"]
 
@@ -26,7 +26,7 @@ FEW_GROUPS = 10
 
 def add_commands(commands: Any) -> None:
     """Add audit, fit and compare to the command line."""
-    one = commands.add_parser("audit", help="what measured rebounds can say, before any fit")
+    one = commands.add_parser("audit", help="check measured rebounds before a fit")
     one.set_defaults(run=_audit)
     two = commands.add_parser("fit", help="fit friction and restitution to measured rebounds")
     two.add_argument("--law", default="stronge", metavar="LAW", help=f"one of {', '.join(LAWS)} (default stronge)")
@@ -35,21 +35,21 @@ def add_commands(commands: Any) -> None:
         "--fix", action="append", default=[], metavar="NAME=VALUE", help="a coefficient that is not fitted"
     )
     two.add_argument("--model", choices=MODELS, default="constant", help="how coefficients depend on the impact")
-    two.add_argument("--rule", default="poisson", help="stop rule, for laws that leave it open (default poisson)")
+    two.add_argument("--rule", default="poisson", help="stop rule, for sun_baruh and composite (default poisson)")
     two.add_argument("--resamples", type=int, default=RESAMPLES, metavar="N", help="of the bootstrap; 0 for none")
     two.set_defaults(run=_fit)
-    three = commands.add_parser("compare", help="which law explains measured rebounds")
-    three.add_argument("--laws", metavar="LAW,..", help="default: all")
-    three.add_argument("--folds", type=int, metavar="N", help="of the cross-validation (default 5, or fewer groups)")
+    three = commands.add_parser("compare", help="compare laws on measured rebounds")
+    three.add_argument("--laws", metavar="LAW,..", help="laws to compare (default: all)")
+    three.add_argument("--folds", type=int, metavar="N", help="folds of the cross-validation (default 5)")
     three.set_defaults(run=_compare)
     for command in (two, three):
         command.add_argument("--heavy-tails", type=float, metavar="F", help="Student noise of F degrees of freedom")
-        command.add_argument("--starts", type=int, default=32, metavar="N", help="starting points (default 32)")
-        command.add_argument("--seed", type=int, default=0, help="of starts, folds and the bootstrap (default 0)")
+        command.add_argument("--starts", type=int, default=32, metavar="N", help="starts of the search (default 32)")
+        command.add_argument("--seed", type=int, default=0, help="seed of starts, folds and the bootstrap (default 0)")
     for command in (one, two, three):
         command.add_argument("data", nargs="?", metavar="DATA.csv", help="measured rebounds (default: an embedded set)")
         command.add_argument("--set", action="append", default=[], metavar="COLUMN=VALUE", help="a column for all rows")
-        command.add_argument("--out", type=Path, metavar="DIR", help="write JSON there, and a report")
+        command.add_argument("--out", type=Path, metavar="DIR", help="write JSON and a report into DIR")
         command.add_argument("--json", action="store_true", help="print JSON instead of tables")
         command.add_argument("--float32", action="store_true", help="single precision (default: double)")
 
@@ -83,7 +83,7 @@ def _pairs(given: list[str], option: str) -> dict[str, float]:
 def _audit(args: argparse.Namespace) -> int:
     rebounds, source = _load(args)
     found = audit(rebounds)
-    from jimpact import report
+    from jimpact.plotting import fit_report as report
 
     text = to_json({"source": source} | report.audit_record(found))
     if args.out is not None:
@@ -121,7 +121,7 @@ def _fit(args: argparse.Namespace) -> int:
     if args.resamples and (len(set(rebounds.group.tolist())) > 1 or material.groups is not None):
         options = {"resamples": args.resamples, "seed": args.seed, "progress": bar("bootstrap")}
         intervals["bootstrap"] = found.interval(0.95, "bootstrap", **options)
-    from jimpact import report
+    from jimpact.plotting import fit_report as report
 
     text = to_json(report.fit_record(found, checks, intervals, source))
     if args.json:
@@ -157,7 +157,7 @@ def _compare(args: argparse.Namespace) -> int:
     laws = None if args.laws is None else [name.strip() for name in args.laws.split(",")]
     options = {"folds": args.folds, "heavy_tails": args.heavy_tails, "starts": args.starts, "seed": args.seed}
     found = compare_laws(rebounds, laws, **options, progress=bar("fitting laws"))
-    from jimpact import report
+    from jimpact.plotting import fit_report as report
 
     text = to_json(report.comparison_record(found, source))
     if args.json:
@@ -170,7 +170,7 @@ def _compare(args: argparse.Namespace) -> int:
         screen.print(table(f"{source}: {len(rebounds)} impacts", columns, rows, 5))
         channels = found.best.fit.rebounds.channels
         rows = [(row.law, *row.rms.tolist()) for row in found.rows]
-        screen.print(table("Root mean square error of what was held out", ("law", *channels), rows, 3))
+        screen.print(table("Root mean square held-out error", ("law", *channels), rows, 3))
         screen.print("error: of impacts that were held out, in units of the noise")
         for row in found.rows:
             named = zip(row.fit.names, row.fit.numbers.tolist(), strict=True)
@@ -187,8 +187,8 @@ def _show_audit(screen: Console, found: Audit, source: str) -> None:
         ("impacts", found.count),
         ("speed of approach (m/s)", f"{low:.3g} to {high:.3g}, median {middle:.3g}"),
         ("slip ends", f"{100 * found.sticking:.0f} %"),
-        ("slip comes back", f"{100 * found.reversing:.0f} %"),
-        ("slip goes on", f"{100 * found.slipping:.0f} %"),
+        ("slip is reversed", f"{100 * found.reversing:.0f} %"),
+        ("slip continues", f"{100 * found.slipping:.0f} %"),
     ]
     if found.noise_known:
         rows += [(f"momentum floor, {name}", float(x)) for name, x in zip(found.channels, found.floor.rms, strict=True)]

@@ -1,8 +1,8 @@
-"""The command line: `jimpact solve` and `trace` a scene, `audit`, `fit` and `compare` measured rebounds,
-`simulate` a bouncing body, `reproduce` the papers, `stream` impacts from files to files, `bench` what an impact costs.
+"""The command line: `solve` and `trace` for scenes, `audit`, `fit` and `compare` for measured rebounds, `simulate` for
+a bouncing body, `reproduce` for the papers, `stream` for large files, `bench` for the cost of an impact.
 
-Tables go to the terminal, or JSON to standard output with --json. Exit code 0 on success, 1 when an impact
-could not be finished, 2 with one sentence on standard error when the input cannot be used.
+Tables go to the terminal, or JSON to standard output with --json. The exit code is 0 on success, 1 if an impact could
+not be finished, and 2, with one sentence on standard error, if the input cannot be used.
 """
 
 import argparse
@@ -20,22 +20,23 @@ import numpy as np
 from rich.console import Console
 
 from jimpact import __version__
-from jimpact.cli_bench import add_command as add_bench
-from jimpact.cli_fit import add_commands
-from jimpact.cli_reproduce import add_command as add_reproduce
-from jimpact.cli_simulate import add_command as add_simulate
-from jimpact.cli_stream import add_command as add_stream
-from jimpact.config import ConfigError
-from jimpact.contact import apply_impulse
+from jimpact.cli.bench import add_command as add_bench
+from jimpact.cli.cache import kept_programs
+from jimpact.cli.fit import add_commands
+from jimpact.cli.reproduce import add_command as add_reproduce
+from jimpact.cli.simulate import add_command as add_simulate
+from jimpact.cli.stream import add_command as add_stream
+from jimpact.contact.body import apply_impulse
 from jimpact.diagnostics import MODES, event_sequence
-from jimpact.identify.table import TableError
+from jimpact.identify.csv_file import TableError
 from jimpact.impact import solve
+from jimpact.io.stream_source import StreamError
 from jimpact.laws import LAWS
-from jimpact.page import plain, write_files
-from jimpact.scene import BatchScene, BodiesScene, Input, Scene, load
-from jimpact.state import Impact, ImpactError, Outcome, require
-from jimpact.stream_source import StreamError
-from jimpact.tables import console, table
+from jimpact.outcome import Impact, ImpactError, Outcome, require
+from jimpact.output.html import plain, write_files
+from jimpact.output.terminal import console, table
+from jimpact.schemas.config import ConfigError
+from jimpact.schemas.impact import BatchScene, BodiesScene, Input, Scene, load
 
 __all__ = ["main"]
 
@@ -49,19 +50,20 @@ jitted_solve = jax.jit(solve, static_argnames=("law", "rule", "accuracy", "line_
 
 
 class Parser(argparse.ArgumentParser):
-    """One sentence on a mistake, without the usage."""
+    """A parser whose errors are one sentence, without the usage."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code. The precision of JAX is set for the run only."""
+    """Run the command line and return the exit code. The precision of JAX is set only during the run."""
     args = _parser().parse_args(argv)
     wide = jax.config.read("jax_enable_x64")
     jax.config.update("jax_enable_x64", not args.float32)
     try:
-        return args.run(args)
+        with kept_programs():
+            return args.run(args)
     except (ConfigError, TableError, StreamError) as error:
         return _fail(2, str(error))
     except (ValueError, TypeError) as error:
@@ -70,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(2, f"{args.data or 'the embedded example'}: {error}")
     except ImpactError as error:
         return _fail(1, f"{args.scene}: {error}")
-    except BrokenPipeError:  # the reader of a pipe has enough
+    except BrokenPipeError:  # the reader of a pipe has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except MemoryError:
@@ -87,7 +89,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="jimpact",
         description="Rigid-body impact with friction and restitution.",
-        epilog="Set JAX_COMPILATION_CACHE_DIR to a directory to keep compiled programs between runs.",
+        epilog="Compiled programs are kept in the user's cache folder. "
+        "JIMPACT_CACHE=DIR chooses another folder, JIMPACT_CACHE=off keeps nothing.",
     )
     parser.add_argument("--version", action="version", version=f"jimpact {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -95,7 +98,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--out", type=Path, metavar="DIR", help="write DIR/result.json")
     one.set_defaults(run=_solve)
     two = commands.add_parser("trace", help="follow one impact from start to end")
-    two.add_argument("--plot", type=Path, metavar="FILE", help="draw it into a .png, .svg or .pdf file")
+    two.add_argument("--plot", type=Path, metavar="FILE", help="draw the path into a .png, .svg or .pdf file")
     two.add_argument("--samples", type=int, default=400, metavar="N", help="points along the path (default 400)")
     two.set_defaults(run=_trace)
     for command in (one, two):
@@ -116,7 +119,7 @@ def _fail(code: int, sentence: str) -> int:
 
 
 def _solved(args: argparse.Namespace) -> tuple[Scene, Input, Impact]:
-    """Load and solve; input that no law can use is an error that says which impact."""
+    """Load and solve; invalid input raises an error that names the impact."""
     scene = load(args.scene)
     given = scene.input()
     with Console(stderr=True).status("compiling and solving"):
@@ -148,7 +151,7 @@ def _solve(args: argparse.Namespace) -> int:
 
 
 def _result(scene: Scene, given: Input, impact: Impact) -> dict[str, Any]:
-    """Everything known, in plain Python: nan becomes None."""
+    """The result in plain Python: nan becomes None."""
     sequence, batch = event_sequence(impact), impact.outcome.ndim > 0
     names = [Outcome(code).name for code in np.ravel(impact.outcome).tolist()]
     result: dict[str, Any] = {"jimpact": __version__, "name": scene.name, **scene.options.model_dump()}
@@ -178,7 +181,7 @@ def _result(scene: Scene, given: Input, impact: Impact) -> dict[str, Any]:
 
 
 def _quantiles(given: Input, impact: Impact) -> dict[str, Any]:
-    """Spread of a batch over the impacts that happened; None if there were none."""
+    """Quantiles over the impacts of a batch that happened; None if there were none."""
     there = impact.outcome == Outcome.OK
     columns = {
         "normal impulse (N s)": impact.impulse[..., 2],
@@ -244,7 +247,7 @@ def _trace(args: argparse.Namespace) -> int:
     require(impact)
     if impact.outcome == Outcome.SEPARATING:
         raise ConfigError(f"{args.scene}: nothing to trace, the bodies do not approach")
-    from jimpact import plot  # matplotlib takes a second to load
+    from jimpact.plotting import impact as plot  # matplotlib takes a second to load
 
     options = {"law": scene.options.law, "accuracy": scene.options.accuracy, "samples": args.samples}
     options |= {} if given.static_friction is None else {"static_friction": jnp.asarray(given.static_friction, float)}

@@ -1,4 +1,4 @@
-"""The command `jimpact reproduce`: recompute the papers of a checkout, and say what agrees."""
+"""The command `jimpact reproduce`: recompute the papers of a checkout, and report what agrees."""
 
 import argparse
 import sys
@@ -11,12 +11,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
-from jimpact.config import read
-from jimpact.page import to_json, write_files
+from jimpact.output.html import to_json, write_files
+from jimpact.output.terminal import console, table
 from jimpact.reproduce.batch import Progress
 from jimpact.reproduce.pages import html_page, markdown_page, tally
 from jimpact.reproduce.parts import Paper, Part, Record, checkout, chosen, kept, load_papers, run_part
-from jimpact.tables import console, table
+from jimpact.schemas.config import read
 
 __all__ = ["add_command"]
 
@@ -25,13 +25,13 @@ SHORT = ("agrees", "conv.", "mispr.", "differs", "unch.", "new")  # of VERDICTS
 
 
 def add_command(commands: Any) -> None:
-    """`reproduce`, below the other commands."""
+    """Add `reproduce` to the command line."""
     one = commands.add_parser("reproduce", help="recompute the five papers from their configurations")
     one.add_argument("what", nargs="*", metavar="WHAT", help="all (default), a paper, or paper/part; see --list")
     one.add_argument("--list", action="store_true", help="list papers and parts, compute nothing")
-    one.add_argument("--out", type=Path, metavar="DIR", help="where parts are kept (default: out/reproduce)")
+    one.add_argument("--out", type=Path, metavar="DIR", help="folder of the stored parts (default: out/reproduce)")
     one.add_argument("--configs", type=Path, metavar="DIR", help="other configurations than those of the checkout")
-    one.add_argument("--again", action="store_true", help="compute again what is finished")
+    one.add_argument("--again", action="store_true", help="compute finished parts again")
     one.add_argument("--json", action="store_true", help="print JSON instead of a table")
     one.set_defaults(run=_reproduce, float32=False)
 
@@ -64,7 +64,7 @@ def _reproduce(args: argparse.Namespace) -> int:
 def _computed(
     parts: Sequence[tuple[Paper, Part]], root: Path, configs: Path, out: Path, again: bool
 ) -> list[tuple[Record, bool]]:
-    """The records of the parts, and whether each was there before."""
+    """The records of the parts, and whether each existed before."""
     records = []
     with _bars() as (progress, label):
         for paper, part in progress(parts, "papers"):
@@ -75,14 +75,14 @@ def _computed(
 
 
 def _finished(papers: Sequence[Paper], root: Path, configs: Path, out: Path) -> list[Record]:
-    """Every part that is kept, also from earlier runs."""
+    """Records of all stored parts, also from earlier runs."""
     there = [kept(paper, part, root, configs, out) for paper in papers for part in paper.parts]
     return [record for record in there if record is not None]
 
 
 @contextmanager
 def _bars() -> Iterator[tuple[Progress, Any]]:
-    """Progress bars on standard error, one inside the other; silent when that is not a terminal."""
+    """Nested progress bars on standard error; silent if that is not a terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     quiet = not sys.stderr.isatty()
     with Bars(*columns, console=Console(stderr=True), transient=True, disable=quiet) as bars:

@@ -1,4 +1,4 @@
-"""The command `jimpact simulate`: let a body bounce among planes, and look at it."""
+"""The command `jimpact simulate`: let a body bounce among planes, and animate it."""
 
 import argparse
 from pathlib import Path
@@ -9,11 +9,12 @@ import numpy as np
 from rich.console import Console
 
 from jimpact import __version__
-from jimpact.config import ConfigError
-from jimpact.flight_scene import FlightScene, load_flight
-from jimpact.page import plain, to_json, write_files
-from jimpact.simulate import REASONS, Ending, Run, energy, simulate
-from jimpact.tables import console, table
+from jimpact.output.html import plain, to_json, write_files
+from jimpact.output.terminal import console, table
+from jimpact.schemas.config import ConfigError
+from jimpact.schemas.simulation import FlightScene, load_flight
+from jimpact.simulation.run import REASONS, Ending, Run, energy
+from jimpact.simulation.simulate import simulate
 
 __all__ = ["add_command"]
 
@@ -21,7 +22,7 @@ FAILED = (Ending.OVERLAPPING, Ending.INVALID)
 
 
 def add_command(commands: Any) -> None:
-    """`simulate`, below the other commands."""
+    """Add `simulate` to the command line."""
     one = commands.add_parser("simulate", help="let a body bounce among planes")
     one.add_argument("scene", metavar="SCENE.toml", help="body, start and planes: see configs/tumbling_box.toml")
     one.add_argument("--out", type=Path, metavar="DIR", help="write DIR/run.json and the animation DIR/run.html")
@@ -49,7 +50,7 @@ def _simulate(args: argparse.Namespace) -> int:
 
 
 def _result(scene: FlightScene, run: Run) -> dict[str, Any]:
-    """Everything known, in plain Python."""
+    """The result in plain Python."""
     there = np.isfinite(run.bounces.time)
     kept = jax.tree.map(lambda a: a[there], run.bounces)
     solid = scene.body.solid()
@@ -72,7 +73,7 @@ def _result(scene: FlightScene, run: Run) -> dict[str, Any]:
 
 
 def _written(out: Path, scene: FlightScene, run: Run, result: dict[str, Any]) -> list[Path]:
-    from jimpact.animate import animation
+    from jimpact.plotting.animated_page import animation
 
     page = animation(run, title=scene.name or "jimpact simulate")
     return write_files(out, {"run.json": to_json(result), "run.html": page})

@@ -6,32 +6,32 @@ from typing import Any
 
 from rich.console import Console
 
+from jimpact.io.stream import CHUNK, FIELDS, Summary, solve_files
+from jimpact.io.stream_source import NUMBERS, StreamError
 from jimpact.laws import LAWS
-from jimpact.page import to_json
-from jimpact.stream import CHUNK, FIELDS, Summary, solve_files
-from jimpact.stream_source import NUMBERS, StreamError
-from jimpact.tables import bar, console, table
+from jimpact.output.html import to_json
+from jimpact.output.terminal import bar, console, table
 
 __all__ = ["add_command"]
 
 SOURCE = "folder with inverse_inertia.npy (n, 3, 3), velocity.npy (n, 3), friction.npy and restitution.npy (n,)"
-ABOUT = "Called again after an interruption, it goes on where it was. A bad impact is counted, and is no failure."
+ABOUT = "After an interruption, the same command resumes. Bad impacts are counted; they are not an error."
 
 
 def add_command(commands: Any) -> None:
-    """`stream`, below the other commands."""
+    """Add `stream` to the command line."""
     one = commands.add_parser("stream", help="solve the impacts of .npy files, as many as the disk holds", epilog=ABOUT)
     one.add_argument("data", metavar="SOURCE", help=SOURCE)
-    one.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the results; it is made")
+    one.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the results; it is created")
     one.add_argument("--law", default="stronge", metavar="LAW", help=f"one of {', '.join(LAWS)} (default stronge)")
-    one.add_argument("--rule", default="poisson", help="stop rule, for laws that leave it open (default poisson)")
+    one.add_argument("--rule", default="poisson", help="stop rule, for sun_baruh and composite (default poisson)")
     one.add_argument("--accuracy", default="standard", help="low, standard (default) or high")
     one.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help=f"a number for all: {', '.join(NUMBERS)}"
     )
     one.add_argument("--fields", default="impulse,velocity,outcome", metavar="NAME,..", help=", ".join(FIELDS))
     one.add_argument("--chunk", type=int, default=CHUNK, metavar="N", help=f"impacts at a time (default {CHUNK})")
-    one.add_argument("--again", action="store_true", help="begin anew, and overwrite the results in DIR")
+    one.add_argument("--again", action="store_true", help="start from the beginning, and overwrite the results in DIR")
     one.add_argument("--json", action="store_true", help="print JSON instead of a table")
     one.set_defaults(run=_stream, float32=False)
 

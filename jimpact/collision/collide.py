@@ -1,4 +1,4 @@
-"""Bodies in world axes: from their motion before an impact to their motion after it."""
+"""Impacts of bodies in world axes: their motion after an impact from their motion before it."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Float
 
-from jimpact.contact import Body, apply_impulse, checked_bodies, relative_velocity
+from jimpact.collision.sequence import Contacts, resolve_contacts
+from jimpact.contact.body import Body, apply_impulse, checked_bodies, relative_velocity
+from jimpact.contact.inertia import checked_pairs, inverse_inertia, inverse_inertia_contacts
 from jimpact.impact import solve
-from jimpact.inertia import checked_pairs, inverse_inertia, inverse_inertia_contacts
-from jimpact.sequence import Contacts, resolve_contacts
-from jimpact.state import Impact
+from jimpact.outcome import Impact
 from jimpact.types import ArrayLike
 from jimpact.validation import floating
 
@@ -37,8 +37,8 @@ def collide(
 ) -> Collision:
     """Let two bodies collide at a point of contact (world axes); `options` as in `solve`.
 
-    `normal` is the unit normal from body b into body a. A lane whose impact could not be computed has nan
-    velocities in the body that moves; the immovable body stays as it was.
+    `normal` is the unit normal from body b into body a. In a lane without an answer the velocities of movable bodies
+    are nan; immovable bodies keep their motion.
     """
     point, normal = floating("point", point, (3,)), floating("normal", normal, (3,))
     W = inverse_inertia(body_a, body_b, point, normal)
@@ -49,7 +49,7 @@ def collide(
 
 
 class ManyCollision(NamedTuple):
-    """All bodies after their contacts were resolved, and the contacts."""
+    """All bodies after the impacts, and the contacts."""
 
     bodies: Body
     contacts: Contacts
@@ -90,7 +90,7 @@ def collide_bodies(
 
 
 def _kept(before: Body, after: Body) -> Body:
-    """What is immovable of a body keeps its motion, also where the impulse is nan."""
+    """The body after, where an infinite mass or inertia keeps its motion even if the impulse is nan."""
     placed = jnp.isposinf(jnp.asarray(before.mass))[..., None]
     held = jnp.isposinf(jnp.diagonal(jnp.asarray(before.inertia), axis1=-2, axis2=-1)).all(-1, keepdims=True)
     return after._replace(

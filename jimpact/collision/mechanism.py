@@ -1,8 +1,8 @@
-"""Mechanisms: an impact of anything with generalised coordinates, and the jump of all its speeds.
+"""Impacts of mechanisms in generalised coordinates.
 
-A contact of a mechanism is one impact like any other, with the inverse inertia W = J M^-1 J^T that its joints leave
-it (Morgan; Chatterjee & Ruina 1998, appendix A.1). The impulse p changes every speed, q + M^-1 J^T p, and all joints
-hold. In the plane J has two rows, along t and n, and the impact is solved in closed form.
+A contact of a mechanism is an ordinary impact with the inverse inertia W = J M^-1 J^T (Morgan; Chatterjee & Ruina 1998,
+appendix A.1). The impulse p changes all speeds, q + M^-1 J^T p, and the constraints of all joints still hold. In the
+plane J has two rows, along t and n, and the impact is solved in closed form.
 """
 
 from typing import Any, NamedTuple
@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Float
 
-from jimpact.contact import transform
+from jimpact.contact.body import transform
+from jimpact.contact.inertia import generalized_velocity_after, inverse_inertia_generalized
 from jimpact.impact import solve
-from jimpact.inertia import generalized_velocity_after, inverse_inertia_generalized
+from jimpact.outcome import Impact
 from jimpact.planar import solve_planar
-from jimpact.state import Impact
 from jimpact.types import Array, ArrayLike
 from jimpact.validation import check_batch, floating
 
@@ -39,8 +39,8 @@ def collide_mechanism(
     """Let a mechanism collide at one contact; `options` as in `solve`, in the plane (k = 2) as in `solve_planar`.
 
     `jacobian` maps `speeds` to the relative velocity of the contact points along t1, t2, n (k = 3) or t, n (k = 2).
-    A lane without an answer has nan speeds. Where the joints leave the contact point fewer than k directions to move
-    in, W is singular and the lane INVALID: give the joint a heavy mass, or make it a hinge of `collide_bodies`.
+    A lane without an answer has nan speeds. If the contact point can move in fewer than k directions, W is singular and
+    the lane INVALID: replace a joint by a heavy mass, or by a hinge of `collide_bodies`.
     """
     W = inverse_inertia_generalized(mass_matrix, jacobian)
     jacobian = jnp.asarray(jacobian, W.dtype)

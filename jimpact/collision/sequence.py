@@ -1,16 +1,15 @@
 """Several contacts at once, as a sequence of single impacts.
 
-Source: Chatterjee & Ruina 1998, section 6.4. Of all contacts the one that approaches fastest collides, as if it were
-alone; its impulse changes the velocities at all contacts (`inverse_inertia` couples them where they share bodies);
-and so on until nothing approaches. The outcome of a simultaneous impact is ill-posed by nature, and this
-sequence is one plausible answer.
+Source: Chatterjee & Ruina 1998, section 6.4. The contact that approaches fastest collides as if it were alone. Its
+impulse changes the velocities at all contacts (`inverse_inertia` couples contacts that share bodies). This is repeated
+until no contact approaches. A simultaneous impact is ill-posed, and this sequence gives one plausible result.
 
-* Ties. Contacts whose approach speeds agree to round-off are decided by `priority` (highest first; without it the
-  lowest index), or at random with a `key`, anew at every impact.
+* Ties. If approach speeds agree to round-off, `priority` decides (highest first; without it the lowest index), or a
+  random choice with a `key`, a new one at every impact.
 * Infinite sequences. With restitution below 1 the approach decays exponentially. The sequence ends when the energy of
-  approach, the sum of v^2 / 2w over approaching contacts, has decayed to `decay` of what it was.
-* No end. If `most` impacts do not suffice the lane is UNFINISHED.
-* Hinges. A hinge is a contact that always stops, in all directions, whatever its velocity (section 6.5).
+  approach, the sum of v^2 / 2w over approaching contacts, has decayed to the share `decay` of its initial value.
+* Bound. If `most` impacts do not suffice the lane is UNFINISHED.
+* Hinges. A hinge is a contact that always stops, in all directions, for any velocity (section 6.5).
 """
 
 from collections.abc import Callable, Sequence
@@ -24,29 +23,29 @@ import numpy as np
 from jax import lax
 from jaxtyping import Float, Int
 
-from jimpact.cone import stopping_impulse
-from jimpact.contact import transform
-from jimpact.control import anywhere
+from jimpact.contact.body import transform
+from jimpact.control_flow import anywhere
 from jimpact.impact import solve
 from jimpact.laws import LAWS
-from jimpact.plane import plane_of
-from jimpact.state import Outcome
+from jimpact.laws.algebraic import stopping_impulse
+from jimpact.outcome import Outcome
+from jimpact.slip.flow import plane_of
 from jimpact.types import Array, ArrayLike, Flag, Scalar, Whole
 from jimpact.validation import check_batch, floating
 
 __all__ = ["Contacts", "resolve_contacts"]
 
-TIE = 1024  # x epsilon x the approach speed: closer than this is the same speed
+TIE = 1024  # x epsilon x the approach speed: speeds within this difference count as equal
 
 
 class Contacts(NamedTuple):
-    """What several contacts went through. Shapes after the batch axes: k contacts, at most `most` impacts."""
+    """Result of several contacts. Shapes after the batch axes: k contacts, at most `most` impacts."""
 
     impulse: Float[Array, "... k 3"]  # sum over all impacts, on body a of each contact
-    velocity: Float[Array, "... k 3"]  # after the last
-    outcome: Whole  # OK, SEPARATING, UNFINISHED (`most` impacts), or that of the single impact that failed, then nan
-    impacts: Whole  # how many there were
-    order: Int[Array, "... most"]  # which contact collided when; -1 after the end
+    velocity: Float[Array, "... k 3"]  # after the last impact
+    outcome: Whole  # OK, SEPARATING, UNFINISHED (`most` impacts), or that of a failed single impact, with nan elsewhere
+    impacts: Whole  # number of single impacts
+    order: Int[Array, "... most"]  # contacts in the order of their impacts; -1 after the last
     kinetic_energy_change: Scalar
 
 
@@ -74,18 +73,18 @@ def resolve_contacts(
         inverse_inertia: block (i, j) is the velocity change at contact i per impulse at j (`inverse_inertia_contacts`).
         velocity: relative velocity at each contact, before, in its contact frame.
         friction, restitution, static_friction, tangential_restitution, mixing: as in `solve`, one number for each
-            contact, or one for all; a law takes those that it has.
+            contact, or one for all; a law uses the coefficients that it has.
         law: one law for all contacts, or one for each.
-        hinge: contacts that are hinges.
-        most: bound of the number of single impacts.
-        decay: share of the energy of approach at which the sequence is cut.
-        priority: decides between contacts that approach equally fast: the highest collides first. To go by a
-            direction, pass points @ direction.
+        hinge: flags of the contacts that are hinges.
+        most: largest number of single impacts.
+        decay: share of the initial energy of approach at which the sequence ends.
+        priority: of contacts that approach equally fast, the one with the highest priority collides first. Pass
+            points @ direction to order them along a direction.
         key: decides such ties at random instead.
         rule, accuracy: as in `solve`.
 
     Returns:
-        Contacts: summed impulses, velocities after, and what happened.
+        Contacts: summed impulses, velocities after, outcome, and order of impacts.
     """
     k = jnp.shape(velocity)[-2] if jnp.ndim(velocity) > 1 else 0
     if not k:
@@ -134,7 +133,7 @@ def _sequence(
     ranks: Array,
     key: Array | None,
 ) -> Contacts:
-    """Collide, and collide again, while any lane is active."""
+    """Single impacts, one after another, while any lane is active."""
     k = v.shape[-2]
     normal = jnp.stack([W[..., i, i, 2, 2] for i in range(k)], -1)
     speed = partial(_approach, held=held)
@@ -153,7 +152,7 @@ def _sequence(
         pick = lambda a: jnp.take_along_axis(a, _lift(which, a.ndim), which.ndim).squeeze(which.ndim)  # noqa: E731
         column = pick(jnp.swapaxes(W, which.ndim, which.ndim + 1))
         at, u = pick(column), pick(state.velocity)
-        # Lanes that are done collide with a harmless stand-in, so that no nan comes from them.
+        # Finished lanes solve a harmless stand-in, so that they cause no nan.
         at = jnp.where(going[..., None, None], at, jnp.eye(3, dtype=at.dtype))
         u = jnp.where(going[..., None], u, jnp.asarray([0, 0, -1], u.dtype))
         impulse, outcome = single(at, u, {n: pick(a) for n, a in arrays.items()}, which)
@@ -181,7 +180,12 @@ def _sequence(
     harmless = jnp.where(usable[..., None, None], v, 0)
     start = _State(harmless, jnp.zeros_like(v), jnp.zeros_like(before), none, first)
     last, order = lax.scan(jax.checkpoint(one), start, jnp.arange(most))
-    outcome = jnp.where(active(last), Outcome.UNFINISHED, last.outcome)
+    return _contacts(last, order, active(last))
+
+
+def _contacts(last: _State, order: Whole, active: Flag) -> Contacts:
+    """The result, with nan in lanes that ended with an impact without an answer."""
+    outcome = jnp.where(active, Outcome.UNFINISHED, last.outcome)
     outcome = jnp.where((outcome == Outcome.OK) & (last.impacts == 0), Outcome.SEPARATING, outcome).astype(jnp.int32)
     bad = (last.outcome != Outcome.OK)[..., None, None]
     return Contacts(
@@ -195,14 +199,14 @@ def _sequence(
 
 
 def _approach(v: Array, held: Flag) -> Array:
-    """Approach speed of each contact, 0 if it separates; of a hinge the speed."""
+    """Approach speed of each contact, 0 if it separates; for a hinge, the length of its velocity."""
     square = (v * v).sum(-1)
     speed = jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1)), 0)
     return jnp.where(held, speed, jnp.maximum(-v[..., 2], 0))
 
 
 def _fastest(speed: Array, order: Array) -> Whole:
-    """The contact with the greatest approach speed; of several, the one first in `order`."""
+    """The contact with the greatest approach speed; among equal ones, the first in `order`."""
     greatest = speed.max(-1, keepdims=True)
     tied = speed >= greatest * (1 - TIE * jnp.finfo(speed.dtype).eps)
     return jnp.argmax(jnp.where(tied, order, -jnp.inf), -1).astype(jnp.int32)
@@ -223,7 +227,7 @@ def _single(
     rule: str,
     accuracy: str,
 ) -> tuple[Array, Whole]:
-    """Impulse and outcome of the single impact of the contact `which`, by its own law."""
+    """Impulse and outcome of the single impact of the contact `which`, by the law of the contact."""
     impulse, outcome = jnp.zeros_like(v), jnp.zeros(which.shape, jnp.int32)
     for law in dict.fromkeys(laws):
         own: dict[str, Any] = {n: a for n, a in arrays.items() if n == "static_friction" or n in LAWS[law].parameters}
@@ -242,7 +246,7 @@ def _single(
 
 
 def _per_contact(name: str, value: ArrayLike, k: int) -> Array:
-    """One number for each contact along the last axis; a number, or an axis of 1, serves all."""
+    """One number for each contact along the last axis; a scalar, or an axis of length 1, applies to all."""
     if jnp.ndim(value) == 0:
         return floating(name, value, ())[None]
     return floating(name, value, (1 if jnp.shape(value)[-1] == 1 else k,))

@@ -1,8 +1,8 @@
-"""Two bodies that touch at one point: the contact frame, the relative velocity, and what an impulse does.
+"""Two bodies that touch at one point: the contact frame, the relative velocity, and the effect of an impulse.
 
-World quantities are in any one right-handed inertial frame. Contact quantities are along the rows t1, t2, n of
-`contact_frame`, with n the unit normal pointing from body b into body a. SI units throughout. Fields and arguments
-broadcast over leading axes, so that one ground serves a whole batch.
+World quantities are in one right-handed inertial frame. Contact quantities are along the rows t1, t2, n of
+`contact_frame`, where n is the unit normal from body b into body a. All units are SI. Fields and arguments broadcast
+over leading axes, so that one ground serves a whole batch.
 
 | symbol | meaning | shape | unit |
 |---|---|---|---|
@@ -30,11 +30,11 @@ __all__ += [
     "definite_inverse",
     "symmetric_part",
     "transform",
-]  # shared with other rooms
+]  # includes helpers that other packages import
 
 
 class Body(NamedTuple):
-    """A rigid body. Infinite mass does not translate, inertia with an infinite diagonal does not rotate."""
+    """A rigid body. Infinite mass does not translate; inertia with an infinite diagonal does not rotate."""
 
     mass: Scalar  # kg
     inertia: Matrix3  # about the centre of mass, world axes, kg m^2
@@ -43,14 +43,14 @@ class Body(NamedTuple):
     angular_velocity: Vector3  # rad/s
 
 
-# Shape of each field after the batch axes.
+# Shapes of the fields after the batch axes.
 BODY_TAILS: tuple[tuple[int, ...], ...] = ((), (3, 3), (3,), (3,), (3,))
 
 
 def immovable(batch: tuple[int, ...] = (), dtype: DTypeLike | None = None) -> Body:
     """A body that no impulse moves, such as the ground: infinite mass and inertia, at rest at the origin.
 
-    Without `dtype` its numbers are weakly typed and take the precision of the body they meet. A wall or racket
+    Without `dtype` its numbers are weakly typed and take the precision of the other body. A wall or racket
     with a prescribed motion is `immovable()._replace(velocity=..., angular_velocity=..., position=...)`.
     """
     infinite, zero = (jnp.asarray(value, dtype) for value in (jnp.inf, 0.0))
@@ -62,21 +62,21 @@ def immovable(batch: tuple[int, ...] = (), dtype: DTypeLike | None = None) -> Bo
 def contact_frame(normal: Vector3) -> Matrix3:
     """Rotation from world to contact axes: rows t1, t2, n, orthonormal with t1 x t2 = n.
 
-    The construction of Duff et al. (2017), "Building an Orthonormal Basis, Revisited": no normal is singular and
-    the derivative is finite everywhere. As no continuous choice of tangents exists on the sphere, t1 and t2 jump
-    where n_z changes sign; n_z = 0 and n_z = -0 both belong to the upper side. World results of a law with
-    isotropic friction do not see the jump. A normal of another length is scaled to unit length; where it is zero
-    the frame is nan, with zero derivative.
+    The construction is that of Duff et al. (2017), "Building an Orthonormal Basis, Revisited": no normal is singular
+    and the derivative is finite everywhere. Since no continuous choice of tangents exists on the sphere, t1 and t2 jump
+    where n_z changes sign; n_z = 0 and n_z = -0 both belong to the upper side. The jump does not affect results in
+    world axes, because friction is isotropic. A normal of another length is scaled to unit length; if it is zero the
+    frame is nan, with zero derivative.
     """
     frame, usable = axes_of(floating("normal", normal, (3,)))
     return jnp.where(usable[..., None, None], frame, jnp.nan)
 
 
 def axes_of(normal: Vector3) -> tuple[Matrix3, Flag]:
-    """`contact_frame`, and where the normal has a direction; elsewhere a harmless frame."""
+    """`contact_frame`, and whether the normal is valid; if not, a harmless frame."""
     size = lax.stop_gradient(
         jnp.max(jnp.abs(normal), -1, keepdims=True)
-    )  # squares of the rest neither vanish nor overflow
+    )  # the squares of the others neither underflow nor overflow
     usable = (size > 0) & (size < jnp.inf)
     upright = jnp.asarray([0, 0, 1], normal.dtype)
     scaled = jnp.where(usable, normal / jnp.where(usable, size, 1), upright)
@@ -101,10 +101,10 @@ def relative_velocity(body_a: Body, body_b: Body, point: Vector3, normal: Vector
 
 
 def apply_impulse(body_a: Body, body_b: Body, point: Vector3, normal: Vector3, impulse: Vector3) -> tuple[Body, Body]:
-    """The two bodies just after `impulse` acted at `point`: on body a, and its opposite on body b.
+    """The two bodies just after `impulse` acts on body a at `point`, and its opposite on body b.
 
     `impulse` is in the contact frame of `normal`, N s. Positions, masses and inertias are unchanged; the velocities
-    take the common batch shape. What is immovable keeps its velocity exactly.
+    take the common batch shape. Immovable bodies keep their velocity exactly.
     """
     a, b, point, normal, impulse = checked_contact(body_a, body_b, point, normal, impulse=impulse)
     frame, usable = axes_of(normal)
@@ -114,9 +114,9 @@ def apply_impulse(body_a: Body, body_b: Body, point: Vector3, normal: Vector3, i
 
 @jax.jit
 def mobility(body: Body) -> tuple[Scalar, Matrix3]:
-    """1/m and the inverse of I (world axes), exactly zero with zero derivative where these are infinite.
+    """1/m and the inverse of I (world axes), exactly zero with zero derivative if m or I is infinite.
 
-    Where the mass is not positive, or I is not symmetric positive definite, or only part of its diagonal is
+    If the mass is not positive, or I is not symmetric positive definite, or only part of its diagonal is
     infinite, the value is nan, with zero derivative.
     """
     m, held = body.mass, jnp.all(jnp.isposinf(jnp.diagonal(body.inertia, axis1=-2, axis2=-1)), -1)[..., None, None]
@@ -127,9 +127,9 @@ def mobility(body: Body) -> tuple[Scalar, Matrix3]:
 
 
 def symmetric_part(matrix: Array) -> tuple[Array, Flag]:
-    """(M + M^T) / 2, and whether M was symmetric but for rounding; where it was not, the identity, a harmless input.
+    """(M + M^T) / 2, and whether M is symmetric to rounding; if not, the identity as a harmless input.
 
-    The bound, sqrt(eps) times sqrt(M_ii M_jj), does not change with the unit of any coordinate.
+    The tolerance, sqrt(eps) times sqrt(M_ii M_jj), does not depend on the units of the coordinates.
     """
     transpose = jnp.swapaxes(matrix, -1, -2)
     diagonal = lax.stop_gradient(jnp.sqrt(jnp.diagonal(matrix, axis1=-2, axis2=-1)))
@@ -140,12 +140,12 @@ def symmetric_part(matrix: Array) -> tuple[Array, Flag]:
 
 
 def transform(matrix: Array, vector: Array) -> Array:
-    """Matrix times vector by sums: full precision on every device, where a dot product may round to bfloat16."""
+    """Matrix times vector by sums, in full precision on every device; a dot product may round to bfloat16."""
     return jnp.sum(matrix * vector[..., None, :], -1)
 
 
 def checked_contact(body_a: Body, body_b: Body, point: Vector3, normal: Vector3, **vectors: Vector3) -> tuple:
-    """The arguments, in order, as arrays of one float dtype and the right shapes, or a sentence on what to pass."""
+    """The arguments, in order, as arrays of one float dtype and the right shapes; an error says what to pass."""
     a, batch_a = _checked_body("body_a", body_a)
     b, batch_b = _checked_body("body_b", body_b)
     vectors = {name: floating(name, v, (3,)) for name, v in {"point": point, "normal": normal, **vectors}.items()}
@@ -156,7 +156,7 @@ def checked_contact(body_a: Body, body_b: Body, point: Vector3, normal: Vector3,
 
 
 def checked_bodies(bodies: Body) -> Body:
-    """A batch of bodies, its fields broadcast to one batch shape, or a sentence that says what to pass."""
+    """A batch of bodies with fields of one batch shape; an error says what to pass."""
     batch = _checked_body("bodies", bodies)[1] if isinstance(bodies, Body) else ()
     if not batch:
         raise TypeError("bodies is not a batch of bodies; pass one Body whose fields have all bodies along an axis")
@@ -191,9 +191,9 @@ def _pushed(body: Body, point: Vector3, impulse: Vector3) -> Body:
 
 
 def definite_inverse(inertia: Matrix3) -> tuple[Matrix3, Flag]:
-    """Adjugate over determinant, and where the matrix is symmetric positive definite; elsewhere harmless."""
+    """The inverse, and whether the matrix is symmetric positive definite; if not, a harmless inverse."""
     sym, symmetric = symmetric_part(inertia)
-    # The result does not depend on the scale; it keeps the determinant of a millimetre bead within float32.
+    # The result does not depend on the scale, which keeps the determinant of a millimetre bead in the range of float32.
     scale = lax.stop_gradient(jnp.max(jnp.diagonal(sym, axis1=-2, axis2=-1), -1))[..., None, None]
     scale = jnp.where(scale > 0, scale, 1)
     c0, c1, c2 = jnp.moveaxis(sym / scale, -1, 0)

@@ -11,13 +11,13 @@ W is 3x3, symmetric, in contact axes (rows t1, t2, n of `contact_frame`), 1/kg. 
 | symbol | meaning | shape |
 |---|---|---|
 | u, p | relative velocity of the contact points (m/s); impulse on body a (N s); contact frame | (3,) |
-| R, r, m, I | contact rotation, lever arm, mass, inertia, as in `contact` | |
+| R, r, m, I | contact rotation, lever arm, mass, inertia, as in `contact.body` | |
 | M, q | mass matrix, symmetric positive definite; generalised speeds | (n,n), (n,) |
 | J | contact Jacobian, rows along t1, t2, n; in the plane t, n | (3,n), (2,n) |
 | L | Cholesky factor of M = L L^T, as a list of columns from the diagonal down | n, n-1, .., 1 |
 
-Linear algebra is written out in array operations, n steps for n coordinates, so that it compiles to plain
-arithmetic on every device. The helpers are jitted so that a call outside `jax.jit` compiles a few pieces, not
+Linear algebra is unrolled into array operations, n steps for n coordinates, so that it compiles to plain
+arithmetic on every device. The helpers are jitted so that a call outside `jax.jit` compiles a few functions, not
 hundreds of single operations.
 """
 
@@ -29,7 +29,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Float
 
-from jimpact.contact import (
+from jimpact.contact.body import (
     Body,
     axes_of,
     check_batch,
@@ -41,11 +41,12 @@ from jimpact.contact import (
     transform,
 )
 from jimpact.numerics import sqrt
-from jimpact.types import Array, Flag, Matrix3, Vector3
+from jimpact.types import Array, ArrayLike, Flag, Matrix3, Vector3
 
 __all__ = [
     "checked_pairs",
     "generalized_velocity_after",
+    "in_space",
     "inverse_inertia",
     "inverse_inertia_contacts",
     "inverse_inertia_generalized",
@@ -56,7 +57,7 @@ def inverse_inertia(body_a: Body, body_b: Body, point: Vector3, normal: Vector3)
     """W of two rigid bodies that touch at `point`, contact frame, 1/kg.
 
     `point` is in world axes (m), `normal` the unit normal in world axes from body b into body a. An immovable body
-    adds exactly nothing. Where a mass is not positive, an inertia not positive definite, or the normal zero, W is nan.
+    adds exactly zero. If a mass is not positive, an inertia not positive definite, or the normal zero, W is nan.
     """
     a, b, point, normal = checked_contact(body_a, body_b, point, normal)
     frame, usable = axes_of(normal)
@@ -68,9 +69,9 @@ def inverse_inertia_generalized(
 ) -> Float[Array, "... k k"]:
     """W = J M^-1 J^T in the contact frame, exactly symmetric, 1/kg.
 
-    `jacobian` maps generalised speeds to the relative velocity of the contact points along t1, t2, n (of body a
-    relative to body b), in the plane (k = 2) along t, n. Where `mass_matrix` is not symmetric positive definite, W
-    is nan, with zero derivative. If the mechanism cannot move in all k directions W is singular, as J is.
+    `jacobian` maps generalised speeds to the relative velocity of the contact points (of body a relative to body b)
+    along t1, t2, n, or in the plane (k = 2) along t, n. If `mass_matrix` is not symmetric positive definite, W is nan,
+    with zero derivative. If the mechanism cannot move in all k directions, J and W are singular.
     """
     mass_matrix, jacobian = _checked_coordinates(mass_matrix, jacobian)
     factor, definite = _cholesky(mass_matrix)
@@ -87,7 +88,7 @@ def generalized_velocity_after(
 ) -> Float[Array, "... n"]:
     """Generalised speeds q + M^-1 J^T p after `impulse` p (contact frame, on body a, N s), in the units of `velocity`.
 
-    Where `mass_matrix` is not symmetric positive definite, the result is nan, with zero derivative.
+    If `mass_matrix` is not symmetric positive definite, the result is nan, with zero derivative.
     """
     mass_matrix, jacobian = _checked_coordinates(mass_matrix, jacobian)
     velocity = floating("velocity", velocity, (jacobian.shape[-1],))
@@ -133,7 +134,7 @@ def inverse_inertia_contacts(
 
 
 def checked_pairs(pairs: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Pairs of different whole numbers, at least one, or a sentence that says what to pass."""
+    """At least one pair of different whole numbers; an error says what to pass."""
     array = np.asarray(pairs)
     if array.ndim != 2 or array.shape[1] != 2 or not np.issubdtype(array.dtype, np.integer) or not len(array):
         raise ValueError(f"pairs={pairs!r}; pass (a, b) for each contact, at least one: indices of the two bodies")
@@ -144,7 +145,7 @@ def checked_pairs(pairs: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ..
 
 @jax.jit
 def _share(body: Body, point: Vector3, frame: Matrix3) -> Matrix3:
-    """What one body adds to W: 1/m + (r x t_k) . I^-1 (r x t_l), with t_k the rows of the frame."""
+    """The share of one body in W: 1/m + (r x t_k) . I^-1 (r x t_l), with t_k the rows of the frame."""
     inverse_mass, inverse = mobility(body)
     twist = jnp.cross((point - body.position)[..., None, :], frame)
     turn = transform(inverse[..., None, :, :], twist)
@@ -153,7 +154,7 @@ def _share(body: Body, point: Vector3, frame: Matrix3) -> Matrix3:
 
 
 def _checked_coordinates(mass_matrix: Array, jacobian: Array) -> tuple[Array, Array]:
-    """Both as arrays of floats of matching shapes, or a sentence that says what to pass."""
+    """Both as arrays of floats of matching shapes; an error says what to pass."""
     rows, n = jnp.shape(jacobian)[-2:] if jnp.ndim(jacobian) > 1 else (3, 0)
     jacobian = floating("jacobian", jacobian, (2 if rows == 2 else 3, n))
     mass_matrix = floating("mass_matrix", mass_matrix, (n, n))
@@ -163,9 +164,9 @@ def _checked_coordinates(mass_matrix: Array, jacobian: Array) -> tuple[Array, Ar
 
 @jax.jit
 def _cholesky(matrix: Array) -> tuple[list[Array], Flag]:
-    """Columns of L, and where the matrix is symmetric positive definite; elsewhere the columns are harmless.
+    """Columns of L, and whether the matrix is symmetric positive definite; if not, the columns are harmless.
 
-    A pivot within n rounding errors of its diagonal entry counts as zero: this does not change with units.
+    A pivot within n rounding errors of its diagonal entry counts as zero, in any units.
     """
     rest, definite = symmetric_part(matrix)
     n = matrix.shape[-1]
@@ -203,3 +204,12 @@ def _backward(factor: list[Array], right: Array) -> Array:
         row = (right[..., j : j + 1, :] - known) / column[..., :1, None]
         rows = jnp.concatenate([row, rows], -2)
     return rows
+
+
+def in_space(K: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
+    """The plane in space, with a second tangential direction that is not coupled to the others."""
+    K, v = jnp.asarray(K), jnp.asarray(v)
+    a, zero = K[..., 0, 0], jnp.zeros_like(K[..., 0, 0])
+    rows = ((a, zero, K[..., 0, 1]), (zero, a, zero), (K[..., 1, 0], zero, K[..., 1, 1]))
+    W = jnp.stack([jnp.stack(row, -1) for row in rows], -2)
+    return W, jnp.stack([v[..., 0], jnp.zeros_like(v[..., 0]), v[..., 1]], -1)

@@ -1,10 +1,12 @@
 """The nearest points of two convex hulls, by the method of Gilbert, Johnson and Keerthi (1988).
 
-The hulls are nearest where the hull of all differences y of their points is nearest to the origin. A simplex of at
-most three differences is kept; of all its faces the one that is nearest, with weights of at least zero, stays, and the
-difference that is furthest towards the origin is added, until none is further.
+The distance of the hulls is that of the origin from the hull of all differences y of their points. The method keeps a
+simplex of at most three differences. In each iteration it adds the difference that is furthest towards the origin, and
+reduces the simplex to the face nearest to the origin, with weights of at least zero. It ends when no difference is
+further.
 
-`nearest` finds the simplex, which has no derivative; `witnesses` are smooth functions of the points for a given one.
+`nearest` finds the simplex, which has no derivative. For a given simplex `witnesses` are smooth functions of the
+points.
 """
 
 from itertools import combinations
@@ -15,27 +17,27 @@ import numpy as np
 from jax import lax
 from jaxtyping import Float, Int
 
-from jimpact.contact import transform
-from jimpact.control import anywhere
+from jimpact.contact.body import transform
+from jimpact.control_flow import anywhere
 from jimpact.numerics import divide
 from jimpact.types import Array, Flag, Matrix3, Vector3
 
 __all__ = ["Simplex", "first_corners", "nearest", "witnesses"]
 
-SLOTS = 4  # three corners, and one that is new
+SLOTS = 4  # three corners, and a new one
 _FACES = [face for size in (1, 2, 3) for face in combinations(range(SLOTS), size)]
 SIZES = np.array([len(face) for face in _FACES])
-FACES = np.array([face + face[:1] * (3 - len(face)) for face in _FACES])  # filled up with a corner that does not count
+FACES = np.array([face + face[:1] * (3 - len(face)) for face in _FACES])  # padded with a corner that does not count
 PLACES = np.array(
     [[[float(i < len(face) and face[i] == j) for j in range(SLOTS)] for i in range(3)] for face in _FACES]
 )
 ITERATIONS = 64
-TOLERANCE = 16  # x epsilon: progress that is round-off
-FLAT = 64  # x epsilon: a triangle of less area, against its sides, is a line
+TOLERANCE = 16  # x epsilon: less progress is round-off
+FLAT = 64  # x epsilon: a triangle with less area, relative to its sides, counts as a line
 
 
 class Simplex(NamedTuple):
-    """Up to three pairs of points, one of each hull, and which of them are used."""
+    """Up to three pairs of points, one point of each hull, and flags of the pairs that are used."""
 
     a: Int[Array, "... 4"]
     b: Int[Array, "... 4"]
@@ -92,7 +94,7 @@ class _State(NamedTuple):
 def witnesses(
     a: Float[Array, "... k 3"], b: Float[Array, "... l 3"], simplex: Simplex, stretch: Matrix3 | None = None
 ) -> tuple[Vector3, Vector3]:
-    """The nearest points of both hulls; nearest after a linear map, if there is one."""
+    """The nearest points of both hulls; with `stretch`, nearest after that linear map."""
     if a.shape[-2] == b.shape[-2] == 1:
         return a[..., 0, :], b[..., 0, :]
     of_a = jnp.take_along_axis(a, simplex.a[..., None], -2)
@@ -119,7 +121,7 @@ def _on_faces(y: Float[Array, "... f 3 3"]) -> Float[Array, "... f 3"]:
     first, e, f = y[..., 0, :], y[..., 1, :] - y[..., 0, :], y[..., 2, :] - y[..., 0, :]
     ee, ef, ff, ey, fy = dot(e, e), dot(e, f), dot(f, f), dot(e, first), dot(f, first)
     area = ee * ff - ef * ef
-    area = jnp.where(area > FLAT * jnp.finfo(area.dtype).eps * ee * ff, area, 0)  # else a line tells as much
+    area = jnp.where(area > FLAT * jnp.finfo(area.dtype).eps * ee * ff, area, 0)  # else its sides suffice
     s = jnp.where(SIZES == 3, divide(ef * fy - ff * ey, area, -1.0), divide(-ey, ee, -1.0))
     s = jnp.where(SIZES == 1, 0, s)
     t = jnp.where(SIZES == 3, divide(ef * ey - ee * fy, area, -1.0), 0)

@@ -1,10 +1,10 @@
-"""How a body moves: its orientation, and its rotation when it is free.
+"""Orientation of a body, and its free rotation.
 
-Quaternions are (w, x, y, z), unit, and take body axes to world axes. A free body keeps its angular momentum; in its
-own axes the spin obeys Euler's equations, I s' = (I s) x s, and the orientation q' = q (0, s) / 2. `free_rotation`
-solves both by Gauss collocation, with steps so short that its error is round-off: for every body, spin and time, also
-where principal moments agree or the rotation is next to unstable. Energy, the square of the angular momentum and the
-length of the quaternion are quadratic, and such a collocation keeps them.
+Quaternions are (w, x, y, z), of unit length, and rotate body axes to world axes. A free body keeps its angular
+momentum; in body axes the spin obeys Euler's equations, I s' = (I s) x s, and the orientation q' = q (0, s) / 2.
+`free_rotation` solves both by Gauss collocation with steps so short that its error is round-off, for every body, spin
+and time, also if principal moments agree or the rotation is nearly unstable. Energy, the square of the angular momentum
+and the length of the quaternion are quadratic invariants, which this collocation conserves.
 
 | letter | meaning                                                  | shape  | unit   |
 |--------|----------------------------------------------------------|--------|--------|
@@ -23,7 +23,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Float
 
-from jimpact.contact import definite_inverse, transform
+from jimpact.contact.body import definite_inverse, transform
 from jimpact.types import Array, Matrix3, Scalar, Vector3
 
 __all__ = [
@@ -37,14 +37,14 @@ __all__ = [
 ]
 
 NODES = 8
-ANGLE = 0.5  # rad of spin per step: no pole of the solution is nearer than pi / 2
-ITERATIONS = 18  # of the fixed point, which contracts like 1 / n!
+ANGLE = 0.5  # rad per step: no pole of the solution is nearer than sqrt(3)
+ITERATIONS = 18  # fixed-point iterations, whose error falls like 1 / n!
 MOST = 10_000  # steps: 5,000 rad in one flight
-ROUGH = 1e-6  # relative: more than round-off of principal moments that nearly agree
+ROUGH = 1e-6  # relative difference above round-off of principal moments that nearly agree
 
 
 def _gauss(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Weights of the integrals of the polynomial through n Gauss nodes."""
+    """Weights of the integrals, from 0 to each node and to 1, of the polynomial through n Gauss nodes."""
     nodes, weights = np.polynomial.legendre.leggauss(n)
     of = np.polynomial.legendre.legvander(nodes, n)
     # Integral of P_k from -1 to x is (P_k+1 - P_k-1) / (2 k + 1), and the nodes project on P_k exactly.
@@ -55,7 +55,7 @@ def _gauss(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 A, B = _gauss(NODES)
 
-# Directions of a derivative: the six entries of a symmetric inertia, then the three of the spin.
+# Directions of the Jacobian: the six entries of a symmetric inertia, then the three of the spin.
 ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 DIRECTIONS = (
     np.stack(
@@ -69,7 +69,7 @@ Turn = tuple[Array, Vector3]
 
 
 class Motion(NamedTuple):
-    """Where a body is and how it moves."""
+    """Position, orientation, velocity and spin of a body."""
 
     position: Vector3  # of the centre of mass, m
     orientation: Float[Array, "... 4"]  # unit quaternion w, x, y, z: body axes to world axes
@@ -78,7 +78,7 @@ class Motion(NamedTuple):
 
 
 def quaternion_product(a: Array, b: Array) -> Array:
-    """a b: first the rotation b, then a."""
+    """a b, which is the rotation b followed by the rotation a."""
     w = a[..., :1] * b[..., :1] - jnp.sum(a[..., 1:] * b[..., 1:], -1, keepdims=True)
     return jnp.concatenate(
         [w, a[..., :1] * b[..., 1:] + b[..., :1] * a[..., 1:] + jnp.cross(a[..., 1:], b[..., 1:])], -1
@@ -86,7 +86,7 @@ def quaternion_product(a: Array, b: Array) -> Array:
 
 
 def rotation_matrix(q: Array) -> Matrix3:
-    """The matrix that takes components in body axes to world axes."""
+    """The matrix that maps components in body axes to world axes."""
     w, x, y, z = jnp.moveaxis(q, -1, 0)
     rows = (
         (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
@@ -97,15 +97,15 @@ def rotation_matrix(q: Array) -> Matrix3:
 
 
 def rotated(q: Array, vector: Vector3) -> Vector3:
-    """A vector in body axes, in world axes."""
+    """Components in world axes of a vector in body axes."""
     return transform(rotation_matrix(q), vector)
 
 
 def steady_rotation(spin: Vector3, time: Scalar) -> Array:
-    """The quaternion of a constant spin; finite derivative also at zero spin."""
+    """The quaternion of a constant spin over a time; its derivative is finite also at zero spin."""
     half = 0.5 * spin * time[..., None]
     square = jnp.sum(half * half, -1, keepdims=True)
-    small = square < 1e-6  # where three terms of the series are exact
+    small = square < 1e-6  # three terms of the series are exact
     angle = jnp.sqrt(jnp.where(small, 1, square))
     cosine = jnp.where(small, 1 - square / 2 * (1 - square / 12 * (1 - square / 30)), jnp.cos(angle))
     sine = jnp.where(small, 1 - square / 6 * (1 - square / 20 * (1 - square / 42)), jnp.sin(angle) / angle)
@@ -114,16 +114,16 @@ def steady_rotation(spin: Vector3, time: Scalar) -> Array:
 
 @jax.custom_jvp
 def free_rotation(inertia: Matrix3, spin: Vector3, time: Scalar) -> Turn:
-    """Rotation of a free body during `time`: the quaternion in the axes it had before, and the spin after.
+    """Rotation of a free body during `time`: the quaternion in the body axes at the start, and the spin after.
 
-    Arguments have one batch shape. A body that would turn by more than 5,000 rad comes back nan.
+    Arguments have one batch shape. The result is nan for a body that would turn by more than 5,000 rad.
     """
     return _turned(inertia, spin, time)
 
 
 @free_rotation.defjvp
 def _free_rotation_jvp(primals: tuple, tangents: tuple) -> tuple[Turn, Turn]:
-    """The Jacobian goes along with the steps; what is left is linear, and so has a transpose."""
+    """The Jacobian is computed along with the steps; the rest is linear in the tangents, and so has a transpose."""
     inertia, spin, time = primals
 
     def along(direction: tuple[Array, Array]) -> tuple[Turn, Turn]:
@@ -143,7 +143,7 @@ def _free_rotation_jvp(primals: tuple, tangents: tuple) -> tuple[Turn, Turn]:
 
 
 def _rates(inertia: Matrix3, q: Array, s: Vector3) -> Turn:
-    """Derivatives of orientation and spin by time."""
+    """Time derivatives of orientation and spin."""
     inverse, _ = definite_inverse(inertia)
     moving = jnp.concatenate([jnp.zeros_like(s[..., :1]), s], -1)
     return 0.5 * quaternion_product(q, moving), transform(inverse, jnp.cross(transform(inertia, s), s))
@@ -152,8 +152,9 @@ def _rates(inertia: Matrix3, q: Array, s: Vector3) -> Turn:
 def greatest_spin(inertia: Matrix3, spin: Vector3) -> Scalar:
     """Bound of |s| while the body is free; no derivative.
 
-    The squares x of the components of the angular momentum along principal axes keep sum x = L^2 and sum x / I = 2 E:
-    they move on a segment, and |s|^2 = sum x / I^2 is greatest at one of its ends, where one of them is zero.
+    The squares x of the components of the angular momentum along principal axes have constant sum x = L^2 and
+    sum x / I = 2 E. So x moves on a segment, and |s|^2 = sum x / I^2 is greatest at one of its ends, where a component
+    is zero.
     """
     inertia, spin = lax.stop_gradient((inertia, spin))
     momentum = transform(inertia, spin)
@@ -197,7 +198,7 @@ def _turned(inertia: Matrix3, spin: Vector3, time: Scalar) -> Turn:
 
 
 def _step(inertia: Matrix3, inverse: Matrix3, q: Array, s: Vector3, h: Scalar) -> Turn:
-    """One step; the quaternion is made unit, for round-off."""
+    """One step; the quaternion is normalised against round-off."""
     entries = lambda m: [[m[..., i, j] for j in range(3)] for i in range(3)]  # noqa: E731
     I, J = entries(inertia), entries(inverse)
     start = [a[..., i] for a, n in ((q, 4), (s, 3)) for i in range(n)]

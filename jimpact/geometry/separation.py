@@ -1,14 +1,15 @@
-"""Where two convex bodies are about to touch, if one of them is an ellipsoid: the direction across the gap.
+"""The gap of two convex bodies, and a direction that separates them, also for ellipsoids.
 
-An oval is the hull of points, the core, swollen by an ellipsoid: a sphere or a rounded hull by a ball. Let F = U^T U
-and G = V^T V be the unit ellipsoids of two ovals a and b, p and q their sizes, and v the least way between the cores in
-the metric C^-1, C = (1 - s) F + s G. The direction m = C^-1 v separates the ovals, if any does, when s is such that
+An oval is the Minkowski sum of the hull of points, the core, and an ellipsoid, which is a ball for a sphere or a
+rounded hull. Let F = U^T U and G = V^T V be the matrices of the ellipsoids of two ovals a and b scaled to size 1, p and
+q their sizes, and v the shortest vector between the cores in the metric C^-1, C = (1 - s) F + s G. The direction m =
+C^-1 v separates the ovals, if any direction does, if
 
     s = q r / (p + q r),   r = |U m| / |V m|
 
-(Perram and Wertheim, 1985, for two ellipsoids; the least way instead of that of the centres makes it one for hulls).
-As r is between the least semi-axis of a's unit ellipsoid and 1 over that of b's, so is s bounded; the function on the
-right less s changes its sign once. At a contact m is the common normal.
+(Perram and Wertheim, 1985, for two ellipsoids; for hulls the shortest vector between the cores replaces that between
+the centres). r is between the least semi-axis of the scaled ellipsoid of a and the inverse of that of b, which also
+bounds s. The right side less s changes its sign once. At a contact m is the common normal.
 """
 
 from typing import NamedTuple
@@ -18,40 +19,40 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Float
 
-from jimpact.contact import transform
-from jimpact.control import anywhere
-from jimpact.distance import Simplex, first_corners, nearest, witnesses
+from jimpact.contact.body import transform
+from jimpact.control_flow import anywhere
+from jimpact.geometry.gjk import Simplex, first_corners, nearest, witnesses
 from jimpact.numerics import divide, sqrt
 from jimpact.types import Array, Flag, Matrix3, Scalar, Vector3, Whole
 
 __all__ = ["Facing", "Oval", "Way", "facing", "way"]
 
-ITERATIONS = 60  # of which about 5 are taken
+ITERATIONS = 60  # at most; about 5 suffice
 TOLERANCE = 8  # x epsilon
 
 
 class Oval(NamedTuple):
-    """A body in world axes: points of its core, and the ellipsoid by which they are swollen."""
+    """A body in world axes: the points of its core, and the ellipsoid of the Minkowski sum."""
 
     points: Float[Array, "... k 3"]
     size: Scalar  # largest semi-axis
-    unit: Matrix3 | None  # of the ellipsoid of size 1: x with |U^-T x| = 1; None for a ball
-    least: Scalar  # semi-axis of that ellipsoid
+    unit: Matrix3 | None  # U of the ellipsoid of size 1, |U^-T x| = 1; None for a ball
+    least: Scalar  # least semi-axis of that ellipsoid
 
 
 class Facing(NamedTuple):
-    """What of two ovals faces the other. Nothing in it has a derivative."""
+    """The parts of two ovals that face each other. No field has a derivative."""
 
     simplex: Simplex
     share: Scalar  # s
 
 
 class Way(NamedTuple):
-    """The way across, with derivatives."""
+    """Normal, gap and nearest point of two ovals, with derivatives."""
 
     normal: Vector3  # from b to a
     gap: Scalar  # along the normal
-    point: Vector3  # of a
+    point: Vector3  # on a
 
 
 def facing(a: Oval, b: Oval) -> Facing:
@@ -68,7 +69,7 @@ def facing(a: Oval, b: Oval) -> Facing:
         low = jnp.where(excess >= 0, state.share, state.low)
         high = jnp.where(excess <= 0, state.share, state.high)
         newton = state.share - divide(excess, slope, jnp.inf)
-        slack = TOLERANCE * eps * state.share  # round-off may point out of the bracket
+        slack = TOLERANCE * eps * state.share  # round-off may leave the bracket
         inside = (newton >= low - slack) & (newton <= high + slack)
         share = jnp.where(inside, jnp.clip(newton, low, high), 0.5 * (low + high))
         open_ = state.open & (jnp.abs(share - state.share) > slack)
@@ -93,7 +94,7 @@ class _State(NamedTuple):
 
 
 def way(a: Oval, b: Oval, where: Facing) -> Way:
-    """The way between the parts that face each other."""
+    """Normal, gap and nearest point of the parts that face each other."""
     if a.unit is None and b.unit is None:
         on_a, on_b = witnesses(a.points, b.points, where.simplex)
         across, leading = on_a - on_b, on_a - on_b
@@ -114,7 +115,7 @@ def _root(a: Oval, b: Oval, where: Facing) -> Scalar:
 
 
 def _leading(a: Oval, b: Oval, simplex: Simplex, share: Scalar) -> tuple[Vector3, Vector3, Vector3]:
-    """The points of the cores between which the least way is, and m."""
+    """The nearest points of the cores in the metric of C^-1, and m."""
     stretch = _stretch(a, b, share)
     on_a, on_b = witnesses(a.points, b.points, simplex, stretch)
     return on_a, on_b, transform(jnp.swapaxes(stretch, -1, -2), transform(stretch, on_a - on_b))
@@ -164,7 +165,7 @@ def _mapped(oval: Oval, vector: Vector3) -> Vector3:
 
 
 def _swell(oval: Oval, normal: Vector3) -> Vector3:
-    """From the core to the surface, where it has this normal."""
+    """Vector from the core to the point of the surface with this normal."""
     if oval.unit is None:
         return oval.size[..., None] * normal
     mapped = transform(oval.unit, normal)
@@ -173,7 +174,7 @@ def _swell(oval: Oval, normal: Vector3) -> Vector3:
 
 
 def _direction(v: Vector3) -> Vector3:
-    """The unit vector; a vector of no length points up, without a derivative."""
+    """The unit vector along v; for a zero vector, up and without a derivative."""
     square = _dot(v, v)
     good = square > 0
     upright = jnp.asarray([0, 0, 1], v.dtype)

@@ -1,12 +1,12 @@
-"""Convex bodies, and how far they are from a plane.
+"""Convex shapes, and their gaps to planes.
 
-A shape is a pytree of arrays in body axes, from the centre of mass; leading axes broadcast. Of every shape `gaps`
-gives, for each plane and each point of it that might touch, the distance g with its first and second derivative by
-time and a bound K of the third, so that a time of impact can be approached without ever being passed:
+A shape is a pytree of arrays in body axes with the origin at the centre of mass; leading axes broadcast. For each plane
+and each point of a shape that might touch it, `gaps` returns the gap g, its first and second time derivative, and a
+bound K of the third. So a search can approach the time of impact without passing it:
 g(t) >= g + g' t + g'' t^2 / 2 - K t^3 / 6.
 
-The bounds come from |s|, the greatest spin that the energy allows, and from the triangle inequality of principal
-moments, by which |s'| <= |s|^2 / sqrt 3 and |s''| <= |s|^3 for every body there can be.
+The bounds follow from the greatest spin |s| that the energy allows, and from the triangle inequality of principal
+moments: |s'| <= |s|^2 / sqrt 3 and |s''| <= |s|^3 for every body.
 """
 
 from itertools import product
@@ -17,8 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from jimpact.contact import transform
-from jimpact.rotation import Motion
+from jimpact.contact.body import transform
+from jimpact.geometry.rotation import Motion
 from jimpact.types import Array, ArrayLike, Matrix3, Scalar, Vector3
 from jimpact.validation import floating
 
@@ -40,14 +40,14 @@ __all__ = [
     "touching_point",
 ]
 
-# Third derivative of a vector that is fixed in the body, or in the world and seen from the body, at most
-# |s''| + 3 |s| |s'| + |s|^3, in units of its length and |s|^3.
+# Bound |s''| + 3 |s| |s'| + |s|^3 of the third derivative of a vector, in units of its length and |s|^3. The vector is
+# fixed in the body, or is fixed in the world and expressed in body axes.
 JERK = 1 + 3 / 3**0.5 + 1
 SECOND = 1 + 1 / 3**0.5  # the same for the second derivative: |s'| + |s|^2
 
 
 class Sphere(NamedTuple):
-    """A ball about its centre of mass. Its inertia is the same about every axis: a solid ball, or a shell."""
+    """A ball about its centre of mass, solid or a shell: its inertia must be the same about every axis."""
 
     radius: Scalar
 
@@ -59,7 +59,7 @@ class Ellipsoid(NamedTuple):
 
 
 class Hull(NamedTuple):
-    """The convex hull of points, which is rounded by a radius: a box, a polyhedron, a capsule, a coin by its rim."""
+    """The convex hull of points, rounded by a radius: a box, a polyhedron, a capsule, a coin by its rim."""
 
     points: Float[Array, "... k 3"]
     radius: Scalar = 0.0  # type: ignore[assignment]
@@ -69,7 +69,7 @@ Shape = Sphere | Ellipsoid | Hull
 
 
 class Planes(NamedTuple):
-    """Immovable planes normal . x = offset, free on the side of the normal, and what they are made of."""
+    """Immovable planes normal . x = offset, free on the side of the normal, with their coefficients."""
 
     normal: Float[Array, "... p 3"]
     offset: Float[Array, "... p"]  # m
@@ -78,7 +78,7 @@ class Planes(NamedTuple):
 
 
 def box(size: Float[ArrayLike, "... 3"], radius: Float[ArrayLike, "..."] = 0.0) -> Hull:
-    """A box with edges of these lengths; with a radius its corners and edges are round, within the same size."""
+    """A box with edges of these lengths; a radius rounds its corners and edges without a change of size."""
     size, radius = floating("size", size, (3,)), floating("radius", radius, ())
     half = 0.5 * size - radius[..., None]
     if _known(half) and half.is_fully_addressable and (np.asarray(half) < 0).any():
@@ -89,7 +89,7 @@ def box(size: Float[ArrayLike, "... 3"], radius: Float[ArrayLike, "..."] = 0.0) 
 
 
 def _known(a: Array) -> bool:
-    """Whether the values are there to look at, outside of jit, grad and vmap."""
+    """Whether the values are known, as they are outside of jit, grad and vmap."""
     try:
         np.asarray(a)
     except jax.errors.TracerArrayConversionError:
@@ -98,16 +98,16 @@ def _known(a: Array) -> bool:
 
 
 class Turning(NamedTuple):
-    """Orientation and how it changes, world axes."""
+    """Orientation, spin and its rate, world axes."""
 
     axes: Matrix3  # body axes to world axes
     spin: Vector3
     spin_rate: Vector3
-    fastest: Scalar  # no spin is greater while the body flies
+    fastest: Scalar  # bound of the spin during a flight
 
 
 class Directions(NamedTuple):
-    """Unit vectors (..., d, 3), world axes, which may turn."""
+    """Unit vectors (..., d, 3), world axes, with two time derivatives."""
 
     value: Array
     rate: Array
@@ -116,7 +116,7 @@ class Directions(NamedTuple):
 
 
 class Gaps(NamedTuple):
-    """Distance of each point from each plane: shapes (..., points, planes)."""
+    """Gap of each point to each plane, (..., points, planes), with its time derivatives."""
 
     value: Array
     rate: Array
@@ -125,7 +125,7 @@ class Gaps(NamedTuple):
 
 
 def reach(shape: Shape) -> Scalar:
-    """Radius of the ball about the centre of mass that holds the shape."""
+    """Radius of the ball about the centre of mass that contains the shape."""
     if isinstance(shape, Sphere):
         return shape.radius
     if isinstance(shape, Ellipsoid):
@@ -134,7 +134,7 @@ def reach(shape: Shape) -> Scalar:
 
 
 def gaps(shape: Shape, turning: Turning, planes: Planes, motion: Motion, gravity: Vector3) -> Gaps:
-    """Gaps to planes of unit normals."""
+    """Gaps to planes with unit normals."""
     normal = planes.normal
     along = lambda vector: jnp.sum(normal * vector[..., None, :], -1)[..., None, :]  # noqa: E731
     distance = along(motion.position) - planes.offset[..., None, :]
@@ -150,9 +150,9 @@ def gaps(shape: Shape, turning: Turning, planes: Planes, motion: Motion, gravity
 
 
 def touching_point(shape: Shape, axes: Matrix3, normal: Vector3, which: Array) -> Vector3:
-    """From the centre of mass to the point that touches a plane of this normal, world axes.
+    """Vector from the centre of mass to the point that touches a plane with this normal, world axes.
 
-    `which` is the number of the point in `gaps`; its material point, where the shape has corners.
+    `which` is the index of the point in `gaps`; only hulls have several.
     """
     if isinstance(shape, Sphere):
         return -shape.radius[..., None] * normal
@@ -178,11 +178,10 @@ def _points(shape: Hull, turning: Turning, normal: Array) -> Gaps:
 
 
 def support(shape: Ellipsoid, turning: Turning, towards: Directions) -> Gaps:
-    """How far an ellipsoid reaches in each of some directions, (..., d): h = |A u|, u the direction in body axes, A the
-    semi-axes."""
+    """Extent of an ellipsoid in given directions, (..., d): h = |A u|, u in body axes, A the semi-axes."""
     back = lambda vectors: shape.semi_axes[..., None, :] * _turned_back(turning.axes[..., None, :, :], vectors)  # noqa: E731
     spin, spin_rate = turning.spin[..., None, :], turning.spin_rate[..., None, :]
-    # In the axes of the body a direction turns backwards, besides what it turns itself.
+    # In body axes a direction turns with the opposite of the spin, in addition to its own rate.
     swept = jnp.cross(spin, towards.value)
     ddn = towards.second - 2 * jnp.cross(spin, towards.rate) - jnp.cross(spin_rate, towards.value)
     u, du, ddu = back(towards.value), back(towards.rate - swept), back(ddn + jnp.cross(spin, swept))

@@ -1,9 +1,9 @@
-"""What data can say, before any law is fitted: signs, units, noise, energy and coverage. Nothing is changed.
+"""Audit of measured rebounds before a fit: signs, units, noise, energy and coverage. The data are not changed.
 
-Everything here rests on the best impulse of each impact (`floor`), which assumes no law of friction or restitution.
-Mistakes of sign and unit are looked for by trying them: the data with a channel negated (before, after, or both) or
-in degrees are compared by the residual that no impulse can explain. Where that residual says nothing, because as many
-channels were measured as an impulse has components, impossible impacts are counted instead.
+The audit uses the best impulse of each impact (`momentum_floor`), which assumes no law of friction or restitution. It
+finds mistakes of sign and unit by trying them: data with a channel negated (before, after, or both) or in degrees are
+compared by the residual that no impulse can explain. If that residual is always zero, because an impulse has as many
+components as channels were measured, impossible impacts are counted instead.
 """
 
 from collections.abc import Iterator
@@ -15,19 +15,19 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import stats
 
-from jimpact.identify.fit import check_data
-from jimpact.identify.floor import Floor, momentum_floor, scales
+from jimpact.identify.input_checks import check_data
+from jimpact.identify.momentum_floor import Floor, momentum_floor, scales
 from jimpact.identify.rebounds import Rebounds
 
 __all__ = ["Audit", "Suspicion", "audit"]
 
-SIGMAS = 3.0  # beyond noise
+SIGMAS = 3.0  # standard deviations that count as beyond noise
 PLAUSIBLE_FRICTION = 2.0
-OUTLIER = 0.01  # chance that the farthest of all impacts is as far, if noise is Gaussian
-FAR_BETTER = 0.5  # of the residual: what a mistake must explain away to be reported
-LEAST_EVIDENCE = 10.0  # gain of log-likelihood
-MANY_CHANNELS = 7  # up to so many, every combination of signs is tried
-STEADY = 0.05  # of the slip before: slip after that counts as none, where noise is not known
+OUTLIER = 0.01  # probability that the largest residual of all impacts is as large, if noise is Gaussian
+FAR_BETTER = 0.5  # largest residual with a reported mistake undone, relative to the residual as given
+LEAST_EVIDENCE = 10.0  # least gain of log-likelihood for a reported mistake
+MANY_CHANNELS = 7  # largest number of channels for which every combination of signs is tried
+STEADY = 0.05  # slip after that counts as zero if noise is not known, relative to the slip before
 DEGREES = 180 / np.pi
 AXES = ("the first tangent", "the second tangent", "the normal")
 
@@ -36,8 +36,8 @@ class Suspicion(NamedTuple):
     """A mistake that would explain the data far better."""
 
     mistake: str
-    before: float  # what no impulse explains, in units of the noise; where that says nothing, a share of the impacts
-    after: float  # the same if the mistake is undone
+    before: float  # residual that no impulse explains, in units of the noise, or else the share of impossible impacts
+    after: float  # the same with the mistake undone
     evidence: float  # gain of log-likelihood
 
     def __str__(self) -> str:
@@ -46,22 +46,22 @@ class Suspicion(NamedTuple):
 
 @dataclass(frozen=True)
 class Audit:
-    """The result of `audit`; arrays of indices say which impacts."""
+    """The result of `audit`; arrays hold indices of impacts."""
 
     count: int
     channels: tuple[str, ...]
     floor: Floor
     freedom: int
-    reduced: float  # squared floor per degree of freedom, in units of the noise: 1 if the noise is right
+    reduced: float  # squared residual of the floor per degree of freedom, in units of the noise: 1 if that is right
     noise_known: bool
     separating: np.ndarray
-    pulling: np.ndarray  # the best impulse pulls
-    gaining: np.ndarray  # energy, beyond noise
-    outside: np.ndarray  # of any plausible friction cone
+    pulling: np.ndarray  # impacts whose best impulse pulls
+    gaining: np.ndarray  # impacts that gain energy, beyond noise
+    outside: np.ndarray  # impacts outside any plausible friction cone
     outliers: np.ndarray
-    sticking: float  # shares of impacts: slip ends,
-    reversing: float  # comes back,
-    slipping: float  # goes on
+    sticking: float  # share of impacts in which slip ends
+    reversing: float  # share of impacts in which slip is reversed
+    slipping: float  # share of impacts in which slip continues
     speeds: tuple[float, float, float]  # least, median and greatest speed of approach
     suspicions: tuple[Suspicion, ...]
 
@@ -71,12 +71,12 @@ class Audit:
 
     @property
     def sentences(self) -> list[str]:
-        """What a person should know before a fit, the worst first."""
+        """The findings in words, the worst first."""
         return list(_sentences(self))
 
 
 def audit(rebounds: Rebounds) -> Audit:
-    """Look at measured rebounds before fitting them."""
+    """Check measured rebounds before a fit."""
     if not isinstance(rebounds, Rebounds):
         raise TypeError(
             f"rebounds is a {type(rebounds).__name__}; pass Rebounds, from load_rebounds or Rebounds.from_*"
@@ -89,7 +89,7 @@ def audit(rebounds: Rebounds) -> Audit:
     facing = v[:, 2] < 0
     after = v + np.einsum("nij,nj->ni", W, P)
     pulling, gaining, outside = _impossible(v, after, P, floor.covariance if known else 0 * floor.covariance)
-    given = not np.isnan(np.asarray(rebounds.noise)).any()  # a guess is too rough to tell slip from none
+    given = not np.isnan(np.asarray(rebounds.noise)).any()  # guessed noise is too inaccurate to detect slip
     stick, back, on = _coverage(W, v, after, floor.covariance if given else None, facing)
     speed = -v[facing, 2] if facing.any() else np.array([np.nan])
     return Audit(
@@ -113,7 +113,7 @@ def audit(rebounds: Rebounds) -> Audit:
 
 
 def _sigma(rebounds: Rebounds) -> tuple[np.ndarray, bool]:
-    """Noise, with what is open scaled so that the floor has the size of the noise; and whether that was possible."""
+    """Noise, with unknown noise scaled to the momentum floor; and whether all noise is known then."""
     sigma, open_ = scales(rebounds), np.isnan(np.asarray(rebounds.noise))
     if not open_.any():
         return sigma, True
@@ -127,7 +127,7 @@ def _sigma(rebounds: Rebounds) -> tuple[np.ndarray, bool]:
 def _impossible(
     v: np.ndarray, after: np.ndarray, P: np.ndarray, covariance: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Impulses that pull, that gain energy, and that are outside any plausible cone, beyond noise."""
+    """Impulses that, beyond noise, pull, gain energy, or are outside any plausible cone."""
     spread = np.sqrt(np.einsum("nii->ni", covariance))
     pulling = P[:, 2] < -SIGMAS * spread[:, 2]
     energy = 0.5 * np.sum(P * (v + after), -1)
@@ -138,7 +138,7 @@ def _impossible(
 
 
 def _outliers(floor: Floor) -> np.ndarray:
-    """Impacts whose floor is far above the others', with the scale of the noise taken from their median."""
+    """Impacts whose residual is far above the others, with the scale of the noise from the median."""
     free = np.flatnonzero(floor.freedom > 0)
     if not len(free):
         return free
@@ -150,7 +150,7 @@ def _outliers(floor: Floor) -> np.ndarray:
 def _coverage(
     W: np.ndarray, v: np.ndarray, after: np.ndarray, covariance: np.ndarray | None, facing: np.ndarray
 ) -> tuple[float, float, float]:
-    """Shares of the impacts whose slip ends, comes back or goes on."""
+    """Shares of the impacts whose slip ends, is reversed, or continues."""
     slip = np.hypot(after[:, 0], after[:, 1])
     least = STEADY * np.hypot(v[:, 0], v[:, 1])
     if covariance is not None:
@@ -179,11 +179,11 @@ def _suspicions(rebounds: Rebounds, sigma: np.ndarray, floor: Floor) -> Iterator
 
 
 def _by_floor(rebounds: Rebounds, sigma: np.ndarray, floor: Floor) -> Iterator[Suspicion]:
-    """The best of all mistakes, by the residual that no impulse explains."""
+    """The mistake whose undoing leaves the least residual that no impulse explains."""
     freedom, least, best = int(floor.freedom.sum()), float(floor.chi2.sum()), None
     for mistake, observation, baseline, unit in _mistakes(rebounds):
         chi2 = float(momentum_floor(_changed(rebounds, observation, baseline), sigma * unit).chi2.sum())
-        if chi2 < least * 0.99:  # a simpler one is kept unless this is better; the list goes from simple to complex
+        if chi2 < least * 0.99:  # the list goes from simple to complex; a complex mistake must be clearly better
             least, best = chi2, mistake
     if best is None:
         return
@@ -194,7 +194,7 @@ def _by_floor(rebounds: Rebounds, sigma: np.ndarray, floor: Floor) -> Iterator[S
 
 
 def _by_count(rebounds: Rebounds) -> Iterator[Suspicion]:
-    """The best of all mistakes, by the number of impossible impacts; for contact velocities, which have no floor."""
+    """The mistake whose undoing leaves the fewest impossible impacts; for contact velocities, which have no floor."""
     if not np.allclose(np.asarray(rebounds.baseline), np.asarray(rebounds.velocity)):
         return
     n, here = len(rebounds), _impossible_share(rebounds)
@@ -215,9 +215,9 @@ def _impossible_share(rebounds: Rebounds) -> float:
 
 
 def _mistakes(rebounds: Rebounds) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
-    """What may have gone wrong, in words, with observation and baseline set right; the simplest first.
+    """Possible mistakes in words, each with the corrected observation and baseline; the simplest first.
 
-    Last the unit of each channel in that of the data, for its noise.
+    The last item of each is the unit of each channel relative to that of the data, for its noise.
     """
     names, k = rebounds.channels, len(rebounds.channels)
     y, b = np.asarray(rebounds.observation, float), np.asarray(rebounds.baseline, float)

@@ -1,6 +1,6 @@
-"""Which law explains the data: errors on impacts that were held out, and information criteria.
+"""Comparison of laws by errors on held-out impacts, and by information criteria.
 
-Groups are held out whole, so that impacts which share a toss or a material cannot vouch for each other.
+Groups are held out whole, so that no impact is predicted from impacts of the same toss or material.
 """
 
 from collections.abc import Sequence
@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jimpact.identify.fit import Fit, fit
+from jimpact.identify.least_squares import Progress, minimise, predicted
 from jimpact.identify.rebounds import Rebounds
-from jimpact.identify.search import Progress, minimise, predicted
 from jimpact.laws import LAWS
 
 __all__ = ["Comparison", "Row", "compare_laws", "cross_validate"]
@@ -21,7 +21,7 @@ FOLDS = 5
 
 
 class Row(NamedTuple):
-    """One law: its fit, its error on what was held out, and for how many impacts it had no answer."""
+    """One law: its fit, its held-out error, and the number of impacts for which it has no answer."""
 
     law: str
     fit: Fit
@@ -65,8 +65,8 @@ def compare_laws(
 ) -> Comparison:
     """Fit each law with all its parameters, and predict every group from the others.
 
-    Scores are in units of one noise: that of the data, and where it is open that of the most likely law. `folds` is 5,
-    or the number of groups if that is less.
+    All scores use the same noise: that of the data, or, where it is unknown, that of the most likely law. The default
+    of `folds` is 5, or the number of groups if that is less.
     """
     laws = tuple(LAWS) if laws is None else tuple(laws)
     if not laws:
@@ -105,7 +105,7 @@ def cross_validate(whole: Fit, folds: int = 5, seed: int = 0) -> np.ndarray:
 
 
 def _foldable(rebounds: Rebounds, folds: int, alone: bool = False) -> tuple[np.ndarray, int]:
-    """The groups that are held out whole, and their number; single impacts if groups have numbers of their own."""
+    """The groups that are held out whole, and their number; single impacts if groups have separate parameters."""
     group = np.unique(np.asarray(rebounds.group), return_inverse=True)[1]
     group = np.arange(len(group)) if alone else group
     groups = int(group.max()) + 1

@@ -1,6 +1,6 @@
 """Rebounds from a CSV file: one row per impact, a header with the columns below, SI units.
 
-Three kinds, told apart by their columns; `_after` marks what was observed:
+There are three kinds of file, distinguished by their columns; `_after` marks observations:
 
 * a body against the ground, world axes with z up: mass, inertia (or Ixx Iyy Izz, and Ixy Ixz Iyz), rx ry rz,
   vx vy vz wx wy wz, and vx_after .. wz_after; nx ny nz where the normal is not +z;
@@ -10,11 +10,11 @@ Three kinds, told apart by their columns; `_after` marks what was observed:
 
 r is the contact point minus the centre of mass (m), v the velocity of the centre of mass (m/s), w the angular velocity
 (rad/s), I the inertia about the centre of mass (kg m^2), W the inverse inertia (1/kg). Inertia is in world axes, or in
-body axes if there are qw qx qy qz, the rotation from body to world. Optional: group (a word or number per row), and the
-one-sigma noise of each observation, noise_vx .. (an empty cell: to be estimated; no column: likewise). An empty cell of
-an observation was not measured.
+body axes if there are qw qx qy qz, the rotation from body to world. Optional columns are group (a word or number per
+row), and the standard deviation of the noise of each observation, noise_vx and so on; it is estimated if the cell is
+empty or the column missing. An empty cell of an observation means that it was not measured.
 
-What is the same for all rows may be passed as a constant instead of a column.
+A number that is the same for all rows may be passed as a constant instead of a column.
 """
 
 import csv
@@ -25,7 +25,7 @@ from pathlib import Path
 import jax.numpy as jnp
 import numpy as np
 
-from jimpact.contact import Body, immovable
+from jimpact.contact.body import Body, immovable
 from jimpact.identify.rebounds import TWIST, Rebounds
 
 __all__ = ["TableError", "load_rebounds"]
@@ -36,11 +36,11 @@ QUATERNION = ("qw", "qx", "qy", "qz")
 NORMAL = ("nx", "ny", "nz")
 COLUMNS = {"mass", "inertia", "rx", "ry", "rz", *QUATERNION, *NORMAL, *(f"{a}{b}" for a in "IW" for b in TENSOR)}
 COLUMNS |= {f"{a}{c}{b}" for c in (*TWIST, *PLANE, *CONTACT) for a, b in (("", ""), ("", "_after"), ("noise_", ""))}
-UNIT = 1e-3  # by how much a quaternion or a normal may miss unit length
+UNIT = 1e-3  # largest error of the length of a quaternion or a normal
 
 
 class TableError(ValueError):
-    """A file that cannot be used, with the place and what to put there."""
+    """A file that cannot be used; the message names the place and says what to put there."""
 
 
 def load_rebounds(path: str | Path, **constants: float) -> Rebounds:
@@ -52,7 +52,7 @@ def load_rebounds(path: str | Path, **constants: float) -> Rebounds:
 
 
 class _Table:
-    """Columns of numbers by name, and the sentences that say what is wrong with them."""
+    """Columns of numbers by name, with their checks."""
 
     def __init__(self, path: str | Path, constants: Mapping[str, float]) -> None:
         self.path = str(path)
@@ -102,7 +102,7 @@ class _Table:
         return name in self.header or name in self.constants
 
     def numbers(self, name: str, empty: float | None = None, infinite: bool = False) -> np.ndarray:
-        """A column; an empty cell is an error unless `empty` says what it stands for."""
+        """A column; `empty` is the value of an empty cell, which is an error without it."""
         if name in self.constants:
             return np.full(len(self.lines), float(self.constants[name]))
         if name not in self.header:
@@ -127,17 +127,17 @@ class _Table:
         return np.array(values)
 
     def stack(self, *names: str) -> np.ndarray:
-        """Columns side by side; what was observed may be empty, that is not measured."""
+        """Columns side by side; cells of observations may be empty, that is, not measured."""
         return np.stack([self.numbers(n, math.nan if n.endswith("_after") else None) for n in names], -1)
 
     def check(self, good: np.ndarray, column: str, sentence: str) -> None:
-        """Raise with the row if a condition fails."""
+        """Raise an error that names the row if a condition fails."""
         if not good.all():
             number = self.lines[int(np.flatnonzero(~good)[0])][0]
             raise TableError(f"{self.path}: row {number}, column {column}: {sentence}")
 
     def noise(self, channels: tuple[str, ...]) -> np.ndarray:
-        """One column per channel; nan where it is to be estimated."""
+        """The noise, one column per channel; nan where it is to be estimated."""
         columns = []
         for channel in channels:
             name = f"noise_{channel}"
@@ -191,7 +191,7 @@ def _bodies(table: _Table) -> Rebounds:
 
 
 def _inertia(table: _Table) -> np.ndarray:
-    """In world axes, (n, 3, 3)."""
+    """The inertia in world axes, (n, 3, 3)."""
     if table.has("inertia"):
         return table.positive("inertia")[:, None, None] * np.eye(3)
     zero = np.zeros(len(table.lines))

@@ -1,7 +1,7 @@
-"""Before the experiment: how much a planned drop will tell, and which of several tells most.
+"""Design of experiments: the information in planned drops, and the most informative ones.
 
-A planned drop is a rebound whose observation is not looked at: build `Rebounds` with the velocities before also after,
-and the noise that the instrument will have.
+The observation of a planned drop is ignored: build `Rebounds` with the velocities before also as those after, and with
+the noise that the instrument will have.
 """
 
 from collections.abc import Mapping
@@ -13,11 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import stats
 
-from jimpact.identify.fit import check_values, checked
+from jimpact.identify.input_checks import check_fit, check_values
+from jimpact.identify.least_squares import inverse_information
 from jimpact.identify.likelihood import Choice, predict
 from jimpact.identify.material import COEFFICIENTS, Material, constant
 from jimpact.identify.rebounds import Rebounds
-from jimpact.identify.search import inverse_information
 from jimpact.types import Array
 
 __all__ = ["Plan", "plan"]
@@ -25,7 +25,7 @@ __all__ = ["Plan", "plan"]
 
 @dataclass(frozen=True)
 class Plan:
-    """What planned drops will tell, if the parameters are about as assumed."""
+    """Information in planned drops, if the parameters are about as assumed."""
 
     names: tuple[str, ...]
     each: np.ndarray  # (n, p, p) Fisher information of each drop
@@ -36,7 +36,7 @@ class Plan:
 
     @property
     def standard_error(self) -> dict[str, float]:
-        """Expected, of all drops together; infinite for what they will not tell."""
+        """Expected standard errors from all drops together; infinite for parameters that they do not determine."""
         return dict(zip(self.names, np.sqrt(np.diag(inverse_information(self.information))).tolist(), strict=True))
 
     def width(self, level: float = 0.95) -> dict[str, float]:
@@ -47,9 +47,9 @@ class Plan:
         return {name: 2 * z * error for name, error in self.standard_error.items()}
 
     def best(self, count: int) -> list[int]:
-        """Indices of the drops that tell most together, the most telling first; a drop may be taken once.
+        """Indices of the drops that are most informative together, the best first; each drop may be taken once.
 
-        Each is chosen to enlarge the determinant of the information most (D-optimal, one after the other).
+        Each drop in turn is the one that increases the determinant of the information most (greedy D-optimal design).
         """
         if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= len(self.each):
             raise ValueError(f"count={count!r}; pass a whole number from 1 to the number of drops, {len(self.each)}")
@@ -77,7 +77,7 @@ def plan(
     """Fisher information of planned drops at assumed `values` of the parameters."""
     material = constant(tuple(values)) if material is None else material
     choice = Choice(law, rule, "standard", tuple(sorted((fixed or {}).items())))
-    checked(rebounds, choice, material)
+    check_fit(rebounds, choice, material)
     if np.isnan(np.asarray(rebounds.noise)).any():
         raise ValueError(
             "the noise of the planned drops is not known; build these rebounds with noise= of each channel"
@@ -98,6 +98,6 @@ def plan(
 
 @partial(jax.jit, static_argnames=("choice", "material"))
 def _slopes(choice: Choice, material: Material, rebounds: Rebounds, numbers: Array) -> Array:
-    """Change of what the channels read per change of each number, (p, n, k)."""
+    """Derivative of the predicted channels with respect to each number, (p, n, k)."""
     run = lambda x: predict(choice, rebounds, material.function(material.values(x), rebounds))  # noqa: E731
     return jax.vmap(lambda unit: jax.jvp(run, (numbers,), (unit,))[1])(jnp.eye(len(numbers), dtype=numbers.dtype))

@@ -1,12 +1,13 @@
-"""Many starts at once: Levenberg-Marquardt on exact Jacobians, over a batch of starting points.
+"""Levenberg-Marquardt on exact Jacobians, over a batch of starts.
 
-Where every impact sticks, friction has no effect: its derivative vanishes, and a start in that region stays there. So
-many starts explore a sample of the data first; the best of them that differ are finished on all of it.
+If every impact sticks, friction has no effect: its derivative is zero, and a start in that region stays there. So
+many starts explore a sample of the data first, and the best distinct ones continue on all data.
 
-All starts are one batch of impacts, and a step of all is one call of one compiled program, `evaluate`. The loop over
-steps is in Python: inside a compiled loop the same program takes three times as long.
+All starts are one batch of impacts, and a step of all starts is one call of one compiled program, `evaluate`. The loop
+over steps is in Python: inside a compiled loop the same program takes three times as long.
 
-Numbers of a fit are `free`, without bounds (see `Parameter.natural`); s starts, p numbers, m residuals.
+The numbers of a fit are `free`, that is without bounds (see `Parameter.natural`). There are s starts, p numbers and m
+residuals.
 """
 
 from collections.abc import Callable, Iterable
@@ -37,20 +38,20 @@ __all__ = [
     "sampled",
 ]
 
-EXPLORED = 1024  # impacts: more do not change which valley a start belongs to
-BATCH = 8  # starts in one call, fewer where the impacts are many:
-LANES = 32_768  # starts x impacts in one call
+EXPLORED = 1024  # impacts of the sample; more do not change to which minimum a start leads
+BATCH = 8  # largest number of starts in one call
+LANES = 32_768  # largest number of starts x impacts in one call
 STEPS = 60
-DISTINCT = 4  # of the explored points, those that are finished on all data
-APART = 1e-2  # of natural numbers: closer points are in the same valley
-PRECISION = 1e-7  # of the sum of squares that a step promises, where the search ends: 1 is one standard deviation
-SAME = 0.1  # of the sum of squares: starts that end this close to the best have found it
-EQUAL = 1e-4  # of the sum of squares: as good
+DISTINCT = 4  # number of explored points that continue on all data
+APART = 1e-2  # least distance of distinct points, in natural numbers
+PRECISION = 1e-7  # expected decrease of the sum of squares at which the search ends; 1 is one standard deviation
+SAME = 0.1  # difference of the sum of squares within which starts agree with the best
+EQUAL = 1e-4  # difference of the sum of squares within which points count as equally good
 FIRST_DAMPING = 1e-2
-STUCK = 1e10  # damping: no step helps
-LONGEST = 0.7  # step, in free numbers, whose usual range is about 1 to 3
-INSIDE = 1e-6  # of its range: where a number on its bound is looked at, because there nothing moves a free number
-FLATTEST = 1e-9  # of the largest diagonal entry: a direction flatter than this is damped as if it were not
+STUCK = 1e10  # damping at which no step helps
+LONGEST = 0.7  # largest step in free numbers, whose usual range is about 1 to 3
+INSIDE = 1e-6  # share of the range by which a number on its bound is moved inside, where derivatives are not zero
+FLATTEST = 1e-9  # least diagonal entry for the damping, relative to the largest
 
 Progress = Callable[[Iterable[int]], Iterable[int]]
 
@@ -65,7 +66,7 @@ class Problem(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Where each start ended: free numbers (s, p), sum of squares (s,), whether it came to an end (s,)."""
+    """End of each start: free numbers (s, p), sum of squares (s,), whether it converged (s,)."""
 
     free: np.ndarray
     cost: np.ndarray
@@ -81,12 +82,12 @@ def minimise(
     weights: np.ndarray | None = None,
     progress: Progress = iter,
 ) -> Found:
-    """From each start, with the numbers that are `held` (s, p) kept where they are, and `weights` (s, n) of its own."""
+    """Minimise from each start, with the numbers `held` (s, p) fixed, and `weights` (s, n) for each start."""
     size = max(1, min(BATCH, LANES // len(problem.rebounds)))
     held = np.zeros(starts.shape, bool) if held is None else held
     parts = []
     for first in progress(range(0, len(starts), size)):
-        rows = np.minimum(np.arange(first, first + size), len(starts) - 1)  # one size of batch: one compiled program
+        rows = np.minimum(np.arange(first, first + size), len(starts) - 1)  # equal batches need one compiled program
         weight = np.broadcast_to(problem.weight, (size, len(problem.rebounds))) if weights is None else weights[rows]
         part = _descend(choice, material, problem._replace(weight=jnp.asarray(weight)), starts[rows], held[rows])
         parts.append(Found(*(a[: len(starts) - first] for a in part)))
@@ -117,7 +118,7 @@ def _descend(choice: Choice, material: Material, problem: Problem, free: np.ndar
 
 
 def _step(g: np.ndarray, H: np.ndarray, damping: np.ndarray, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The damped step of every start, and by how much it promises to lower the sum of squares."""
+    """The damped step of every start, and the expected decrease of the sum of squares."""
     scale = np.diagonal(H, axis1=1, axis2=2)
     scale = np.maximum(scale, FLATTEST * scale.max(1, keepdims=True)) + np.finfo(float).tiny
     kept = held[:, :, None] | held[:, None, :]
@@ -136,7 +137,7 @@ def evaluate(choice: Choice, material: Material, problem: Problem, free: Array) 
 
 
 def information(choice: Choice, material: Material, problem: Problem, natural: np.ndarray) -> np.ndarray:
-    """Fisher information (p, p) of the natural numbers (p,), which a bound makes none the less."""
+    """Fisher information (p, p) of the natural numbers (p,); a number on its bound does not reduce it."""
     size = max(1, min(BATCH, LANES // len(problem.rebounds)))
     low, high = material.bounds()
     width = np.where(np.isfinite(high - low), high - low, 1)
@@ -147,12 +148,12 @@ def information(choice: Choice, material: Material, problem: Problem, natural: n
     gaussian = problem._replace(weight=weight, heaviness=jnp.zeros(()))
     H = np.asarray(evaluate(choice, material, gaussian, jnp.broadcast_to(free, (size, len(free))))[2][0], float)
     k, heavy = float(np.isfinite(problem.sigma).sum(-1).mean()), float(problem.heaviness)
-    lost = (1 + k * heavy) / (1 + (k + 2) * heavy)  # to heavy tails
+    lost = (1 + k * heavy) / (1 + (k + 2) * heavy)  # factor of the information with heavy tails
     return np.asarray(lost * H / slope[:, None] / slope[None, :])
 
 
 def inverse_information(information: np.ndarray) -> np.ndarray:
-    """Covariance; infinite variance along what is not known to numerical precision."""
+    """Covariance; the variance is infinite for numbers that are not determined to numerical precision."""
     scale = np.sqrt(np.diag(information))
     there = scale > 0
     covariance = np.diag(np.where(there, 0, np.inf))
@@ -168,19 +169,19 @@ def inverse_information(information: np.ndarray) -> np.ndarray:
 
 @partial(jax.jit, static_argnames=("choice", "material"))
 def predicted(choice: Choice, material: Material, rebounds: Rebounds, numbers: Array) -> Array:
-    """What the channels would read at natural numbers (p,)."""
+    """Predicted channels at natural numbers (p,)."""
     return predict(choice, rebounds, material.function(material.values(numbers), rebounds))
 
 
 def linearised(choice: Choice, material: Material, problem: Problem, free: Array) -> tuple[Array, Array]:
-    """Residuals (s, m) and their Jacobian by the free numbers, (p, s, m)."""
+    """Residuals (s, m) and their Jacobian with respect to the free numbers, (p, s, m)."""
     basis = jnp.broadcast_to(jnp.eye(free.shape[-1])[:, None, :], (free.shape[-1], *free.shape))
     run = partial(residuals, choice, material, problem)
     return jax.vmap(lambda unit: jax.jvp(run, (free,), (unit,)), out_axes=(None, 0))(basis)
 
 
 def residuals(choice: Choice, material: Material, problem: Problem, free: Array) -> Array:
-    """Whitened and weighted, (s, m), those of the prior last; all starts are solved as one batch of impacts."""
+    """Whitened and weighted residuals (s, m), with those of the prior last; all starts are one batch of impacts."""
 
     def coefficients(free: Array) -> tuple[Values, Array]:
         values = material.values(material.natural(free))
@@ -197,21 +198,21 @@ def residuals(choice: Choice, material: Material, problem: Problem, free: Array)
 
 
 def draw_starts(material: Material, count: int, seed: int) -> np.ndarray:
-    """So many starts spread evenly over the usual range of each parameter, (count, p)."""
+    """Starts (count, p), spread evenly over the usual range of each parameter."""
     ranges = [p.starts for p in material.parameters.values() for _ in range(int(np.prod(p.shape)))]
     low, high = np.array(ranges).T
     unit = qmc.Sobol(len(ranges), rng=seed).random(1 << (count - 1).bit_length())[:count]
     ratio = np.where(low > 0, high / np.where(low > 0, low, 1), 1)
-    natural = np.where(ratio > 10, low * ratio**unit, low + (high - low) * unit)  # by factors where a range has many
+    natural = np.where(ratio > 10, low * ratio**unit, low + (high - low) * unit)  # wide ranges are logarithmic
     return np.asarray(jax.vmap(material.free)(jnp.asarray(natural)))
 
 
 def explore(
     choice: Choice, material: Material, problem: Problem, starts: np.ndarray, seed: int, progress: Progress = iter
 ) -> tuple[Found, int]:
-    """Where a search from all starts ends on all data, the best first, and how many starts ended there.
+    """Ends of a search from all starts on all data, the best first, and the number of starts that agree with the best.
 
-    If the impacts are many, all starts go through a sample of them, and the best that differ through all.
+    If there are many impacts, all starts use a sample of them, and the best distinct ends continue on all data.
     """
     sample = sampled(problem, seed)
     found = _ordered(minimise(choice, material, sample, starts, progress=progress))
@@ -223,13 +224,13 @@ def explore(
 
 
 def sampled(problem: Problem, seed: int) -> Problem:
-    """A random sample of the impacts, or all if they are few."""
+    """A random sample of the impacts, or all if there are few."""
     some = np.sort(np.random.default_rng(seed).permutation(len(problem.rebounds))[:EXPLORED])
     return Problem(problem.rebounds[some], problem.sigma[some], problem.heaviness, problem.weight[some])
 
 
 def _ordered(found: Found) -> Found:
-    """The best first; of those that are as good as another, as where nothing slips, the one of the smallest numbers."""
+    """The best first; of equally good ones (as if nothing slips) the one with the smallest numbers first."""
     best = found.cost <= found.cost.min() + EQUAL
     order = np.lexsort((np.where(best, np.abs(found.free).sum(1), 0), np.where(best, -np.inf, found.cost)))
     return Found(*(a[order] for a in found))

@@ -1,8 +1,8 @@
-"""How likely measured rebounds are under a law and its coefficients.
+"""Likelihood of measured rebounds under a law and its coefficients.
 
-`predict` is what the channels would read without noise. Its derivative by the coefficients is found once per impact,
-in forward mode, because the coefficients of one impact touch no other: a fit with a hundred parameters takes the same
-passes over the data as one with two.
+`predict` gives the channels without noise. Its derivative with respect to the coefficients is computed once per impact,
+in forward mode, because the coefficients of one impact do not affect another: a fit with a hundred parameters takes the
+same passes over the data as one with two.
 
 Residuals are whitened by the noise: r has unit variance where the model is right. With heavy tails the residuals of
 one impact follow a multivariate Student distribution (Lange, Little & Taylor 1989); r is then rescaled, per impact, so
@@ -29,7 +29,7 @@ __all__ = ["Choice", "impulse_of", "log_likelihood", "predict", "whitened"]
 
 
 class Choice(NamedTuple):
-    """What is fixed in a fit: the law and its options, and the coefficients that are not fitted."""
+    """The law of a fit, its options, and the coefficients that are not fitted."""
 
     law: str = "stronge"
     rule: str = "poisson"
@@ -38,13 +38,13 @@ class Choice(NamedTuple):
 
 
 def predict(choice: Choice, rebounds: Rebounds, coefficients: Values) -> Array:
-    """What each channel would read, (..., n, k): coefficients may have axes in front of that of the rebounds."""
+    """Predicted channels (..., n, k); coefficients may have axes before that of the rebounds."""
     p = impulse_of(choice, rebounds, coefficients)
     return rebounds.baseline + jnp.sum(rebounds.effect * p[..., None, :], -1)
 
 
 def impulse_of(choice: Choice, rebounds: Rebounds, coefficients: Values) -> Vector3:
-    """The impulse of each rebound; zero where the law has none: a model that cannot explain an impact pays for it."""
+    """The impulse of each rebound; zero where the law has no answer, so that the whole rebound is a residual."""
     unknown = set(coefficients) - set(COEFFICIENTS)
     if unknown:
         raise ValueError(f"the material gives {sorted(unknown)}; let it give some of {', '.join(COEFFICIENTS)}")
@@ -66,7 +66,7 @@ def _impulse(choice: Choice, W: Array, velocity: Vector3, coefficients: Values) 
 
 @_impulse.defjvp
 def _impulse_jvp(choice: Choice, primals: tuple, tangents: tuple) -> tuple[Vector3, Vector3]:
-    """One pass in forward mode over as many copies of the impacts as coefficients are fitted, each with tangent 1."""
+    """One pass in forward mode over a copy of the impacts for each fitted coefficient, whose tangent is 1."""
     W, velocity, coefficients = primals
     names = [name for name in coefficients if name not in dict(choice.fixed)] or list(coefficients)[:1]
     copies = {name: jnp.broadcast_to(value, (len(names), *value.shape)) for name, value in coefficients.items()}
@@ -79,9 +79,9 @@ def _impulse_jvp(choice: Choice, primals: tuple, tangents: tuple) -> tuple[Vecto
 
 
 def whitened(choice: Choice, rebounds: Rebounds, coefficients: Values, sigma: Array, heaviness: Scalar) -> Array:
-    """Residuals (..., n, k) whose squares sum to -2 log-likelihood, but for a constant.
+    """Residuals (..., n, k) whose squares sum to -2 log-likelihood, up to a constant.
 
-    `sigma` (n, k) is the scale of the noise, inf for no weight; `heaviness` 1 / degrees of freedom, 0: Gaussian.
+    `sigma` (n, k) is the scale of the noise, inf for no weight; `heaviness` is 1 / degrees of freedom, 0 for Gaussian.
     """
     there = jnp.isfinite(sigma)
     r = jnp.where(there, rebounds.observation - predict(choice, rebounds, coefficients), 0)
@@ -93,7 +93,7 @@ def whitened(choice: Choice, rebounds: Rebounds, coefficients: Values, sigma: Ar
 
 
 def log_likelihood(cost: float, sigma: np.ndarray, heaviness: float) -> float:
-    """Of all rebounds together, from the sum of squares of `whitened`."""
+    """Log-likelihood of all rebounds, from the sum of squares of `whitened`."""
     there = np.isfinite(sigma)
     k = there.sum(-1)
     constant = np.log(np.where(there, sigma, 1)).sum()

@@ -1,8 +1,8 @@
-"""Material models: how the coefficients of each impact follow from the parameters of a fit.
+"""Material models: the coefficients of each impact as functions of the parameters of a fit.
 
-A model is a function `model(parameters, rebounds) -> coefficients`, both dicts of arrays: parameters as fitted,
-coefficients by the names of `solve` with one number per impact (or one for all). Anything that JAX can trace will do;
-`Material` adds to it what a fit must know: the range of each parameter, where to start, and an optional prior.
+A model is a function `model(parameters, rebounds) -> coefficients`, both dicts of arrays: the fitted parameters, and
+coefficients with the names of `solve`, one number per impact (or one for all). JAX must be able to trace the model.
+`Material` adds the range of each parameter, its starts, and an optional prior.
 
     def my_model(parameters, rebounds):
         speed = -rebounds.velocity[:, 2]
@@ -22,21 +22,13 @@ import numpy as np
 from jimpact.identify.rebounds import Rebounds
 from jimpact.types import Array
 
-__all__ = [
-    "COEFFICIENTS",
-    "Material",
-    "Parameter",
-    "Values",
-    "constant",
-    "per_group",
-    "speed_dependent",
-]
+__all__ = ["COEFFICIENTS", "Material", "Parameter", "Values", "constant", "per_group", "speed_dependent"]
 
 Values = dict[str, Array]
 
 
 class Parameter(NamedTuple):
-    """Range of one parameter (or of an array of them), and where starts are drawn from."""
+    """Range of one parameter (or of an array of them), and the range of its starts."""
 
     low: float
     high: float
@@ -44,7 +36,7 @@ class Parameter(NamedTuple):
     shape: tuple[int, ...] = ()
 
     def natural(self, free: Array) -> Array:
-        """From a number without bounds; bounds are reached at finite numbers (James & Roos 1975, MINUIT)."""
+        """The parameter from a free number; bounds are reached at finite numbers (James & Roos 1975, MINUIT)."""
         if np.isfinite(self.low) and np.isfinite(self.high):
             return self.low + (self.high - self.low) * jnp.sin(0.5 * free) ** 2
         if np.isfinite(self.low):
@@ -77,13 +69,13 @@ class Material:
     function: Callable[[Values, Rebounds], Values]
     parameters: dict[str, Parameter]
     prior: Callable[[Values], Array] | None = None
-    groups: int | None = None  # how many groups have numbers of their own, if groups matter
+    groups: int | None = None  # number of groups with separate parameters; None if groups do not matter
 
     def size(self) -> int:
         return sum(int(np.prod(p.shape)) for p in self.parameters.values())
 
     def names(self, groups: Sequence[str] = ()) -> list[str]:
-        """One name for each number that is fitted; `groups` are the names of the groups that have numbers."""
+        """One name for each fitted number; `groups` are the names of the groups with separate parameters."""
         label = lambda i: groups[i] if self.groups == len(groups) else str(i)  # noqa: E731
         return [
             name + ("" if not p.shape else f"[{','.join(map(label, index))}]")
@@ -92,7 +84,7 @@ class Material:
         ]
 
     def values(self, numbers: Array) -> Values:
-        """Parameters by name, from their natural numbers in one row."""
+        """Parameters by name, from one array of natural numbers."""
         values, at = {}, 0
         for name, p in self.parameters.items():
             size = int(np.prod(p.shape))
@@ -122,7 +114,7 @@ def constant(names: Sequence[str] = ("friction", "restitution")) -> Material:
     return _constant(tuple(names))
 
 
-@lru_cache  # one object, one compiled program
+@lru_cache  # the same object for the same names, so that programs are compiled once
 def _constant(names: tuple[str, ...]) -> Material:
     return Material(lambda parameters, rebounds: dict(parameters), {name: _known(name) for name in names})
 
@@ -133,10 +125,10 @@ def per_group(
     shared: Sequence[str] = (),
     spread: float | None = None,
 ) -> Material:
-    """Coefficients of their own for each of so many groups, but for those that are `shared` by all.
+    """Separate coefficients for each of `groups` groups, except those that are `shared` by all.
 
-    With a `spread` the values of the groups are drawn to their mean as by a normal distribution of that standard
-    deviation (partial pooling): groups with few impacts borrow from the others.
+    With a `spread` a normal prior of that standard deviation pulls the values of the groups towards their mean (partial
+    pooling), so that groups with few impacts use information from the others.
     """
     if isinstance(groups, bool) or not isinstance(groups, int) or groups < 1:
         raise ValueError(f"groups={groups!r}; pass how many groups there are, rebounds.groups")
@@ -164,7 +156,7 @@ def _per_group(groups: int, names: tuple[str, ...], shared: tuple[str, ...], spr
 def speed_dependent(names: Sequence[str] = ("friction", "restitution")) -> Material:
     """Restitution that falls with the speed of approach, e = restitution x (speed / 1 m/s)^-decay, at most 1.
 
-    Of the other names each is one coefficient for all impacts. Elastic-plastic contact has a decay of about 1/4
+    Each of the other names is one coefficient for all impacts. Elastic-plastic contact has a decay of about 1/4
     (Johnson 1985, section 11.5).
     """
     if "restitution" not in names:

@@ -1,7 +1,8 @@
-"""The momentum floor: what is left of the data when any impulse at all is allowed.
+"""The momentum floor: the residual of the data if any impulse is allowed.
 
-An impulse at the contact has three numbers, an observation of a body in space six. The best impulse for each impact
-leaves a residual that no law can lower, so it measures noise, geometry and signs, but not friction or restitution.
+An impulse at the contact has three components, an observation of a body in space has six. The best impulse of each
+impact leaves a residual that no law can lower. It depends on noise, geometry and signs, but not on friction or
+restitution.
 """
 
 from typing import NamedTuple
@@ -16,13 +17,13 @@ FIRST_GUESS = 0.1
 
 
 class Floor(NamedTuple):
-    """The best impulse of each rebound (n, 3) with its covariance (n, 3, 3), and what it leaves."""
+    """The best impulse of each rebound (n, 3), its covariance (n, 3, 3), and its residual."""
 
     impulse: np.ndarray
     covariance: np.ndarray
     residual: np.ndarray  # (n, k), in the units of each channel; nan where nothing was measured
     chi2: np.ndarray  # (n,), in units of the noise
-    freedom: np.ndarray  # (n,) measured channels minus directions of impulse that they see
+    freedom: np.ndarray  # (n,) number of measured channels less the rank of their dependence on the impulse
 
     @property
     def rms(self) -> np.ndarray:
@@ -33,7 +34,7 @@ class Floor(NamedTuple):
 
 
 def momentum_floor(rebounds: Rebounds, sigma: np.ndarray | None = None) -> Floor:
-    """By weighted least squares; noise that is not known is first guessed, see `scales`."""
+    """The best impulses, by weighted least squares; `scales` guesses unknown noise."""
     E, change = np.asarray(rebounds.effect, float), np.asarray(rebounds.observation - rebounds.baseline, float)
     sigma = scales(rebounds) if sigma is None else sigma
     weight = np.where(np.isfinite(sigma), 1 / np.where(np.isfinite(sigma), sigma, 1), 0)
@@ -49,7 +50,7 @@ def momentum_floor(rebounds: Rebounds, sigma: np.ndarray | None = None) -> Floor
 
 
 def scales(rebounds: Rebounds) -> np.ndarray:
-    """Noise (n, k); where it is to be estimated, in proportion to how much its channel changes, as a first guess.
+    """Noise (n, k); unknown noise is first guessed in proportion to the change of its channel.
 
     A channel that never changes, such as the third direction of planar data, counts as not measured.
     """

@@ -1,7 +1,7 @@
 """A neural network for friction and restitution as functions of the impact, trained through the law.
 
-The network maps features of each impact, none of which is known only afterwards, to coefficients; the law maps these to
-a rebound. Part of the groups is held out, and the parameters are those of the step that predicts them best.
+The network maps features of each impact, which are known before it, to coefficients; the law maps these to a rebound.
+Part of the groups is held out, and the result is the network of the step that predicts these best.
 
 `misfit` is the loss for networks of other libraries: any callable from features to friction and restitution.
 """
@@ -20,24 +20,26 @@ try:
 except ImportError as error:
     raise ImportError("a network needs optax; install jimpact with its extra: pip install 'jimpact[train]'") from error
 
-from jimpact.identify.fit import checked
-from jimpact.identify.floor import scales
+from jimpact.identify.input_checks import check_fit
+from jimpact.identify.least_squares import Progress
 from jimpact.identify.likelihood import Choice, predict, whitened
 from jimpact.identify.material import COEFFICIENTS, Material, Values
+from jimpact.identify.momentum_floor import scales
 from jimpact.identify.rebounds import Rebounds
-from jimpact.identify.search import Progress
 from jimpact.impact import solve
 from jimpact.types import Array
 
 __all__ = ["Network", "features", "fit_network", "misfit"]
 
 Layers = list[tuple[Array, Array]]
-EVERY = 10  # steps between two looks at what was held out
+EVERY = 10  # steps between two evaluations of the held-out loss
 
 
 def features(rebounds: Rebounds) -> Array:
-    """Of each impact, (n, 4): log of the speed of approach (m/s), log of slip over approach, coupling of slip and
-    approach, and log of the tangential over the normal entries of the inverse inertia.
+    """Features of each impact, (n, 4).
+
+    They are the log of the speed of approach (m/s), the log of slip over approach, the coupling of slip and approach,
+    and the log of the tangential over the normal entries of the inverse inertia.
     """
     W, v = rebounds.inverse_inertia, rebounds.velocity
     tiny = 1e-6
@@ -54,10 +56,11 @@ def misfit(
     describe: Callable[[Rebounds], Array] = features,
     **options: Any,
 ) -> Array:
-    """Mean square of the residuals in units of the noise, if `material(features)` gives friction and restitution.
+    """Mean square of the residuals in units of the noise; `material(features)` gives friction and restitution.
 
-    The material is any callable: differentiate by it if it is a pytree, such as a module of Equinox or of Flax NNX.
-    `options` are those of `solve`. Noise must be known: nan gives nan. An impact without an answer has no impulse.
+    The material is any callable. If it is a pytree, such as a module of Equinox or of Flax NNX, differentiate with
+    respect to it. `options` are those of `solve`. Noise must be known: nan gives nan. An impact without an answer has
+    zero impulse.
     """
     given = material(describe(rebounds))
     if not isinstance(given, tuple | list) or len(given) != 2:
@@ -83,14 +86,14 @@ class Network:
     describe: Callable[[Rebounds], Array]
     shift: np.ndarray
     scale: np.ndarray
-    training: np.ndarray  # mean square of residuals in units of the noise, at each look
+    training: np.ndarray  # mean square of residuals in units of the noise, at each evaluation
     held_out: np.ndarray
 
     def coefficients(self, rebounds: Rebounds) -> Values:
         return _coefficients(self.names, self.layers, (self.describe(rebounds) - self.shift) / self.scale)
 
     def predict(self, rebounds: Rebounds) -> np.ndarray:
-        """What the channels would read without noise, (n, k)."""
+        """Predicted channels without noise, (n, k)."""
         return np.asarray(_predicted(self.choice, rebounds, self.coefficients(rebounds)))
 
 
@@ -114,7 +117,7 @@ def fit_network(
     names = tuple(names)
     choice = Choice(law, "poisson", "standard", tuple(sorted((fixed or {}).items())))
     known = {name: COEFFICIENTS[name] for name in names if name in COEFFICIENTS}
-    checked(rebounds, choice, Material(lambda values, _: values, known))
+    check_fit(rebounds, choice, Material(lambda values, _: values, known))
     given = np.asarray(describe(rebounds))
     shift, scale = given.mean(0), np.maximum(given.std(0), 1e-9)
     inputs = jnp.asarray((given - shift) / scale)
@@ -149,7 +152,7 @@ def _update(
     layers: Layers,
     state: Any,
 ) -> tuple[tuple[Array, Array], Layers, Any]:
-    """One step of training, and the losses before it on what is trained on and on what is held out."""
+    """One step of training, and the training and held-out losses before it."""
 
     def loss(layers: Layers) -> tuple[Array, Array]:
         given = _coefficients(names, layers, inputs)
@@ -190,7 +193,7 @@ def _draw(key: Array, sizes: tuple[int, ...], dtype: Any) -> Layers:
 
 
 def _split(rebounds: Rebounds, held_out: float, seed: int) -> tuple[Array, Array]:
-    """Weights (n,) of the impacts to train on, and of those held out; groups stay whole."""
+    """Weights (n,) of the impacts for training, and of those held out; groups are not split."""
     group = np.unique(np.asarray(rebounds.group), return_inverse=True)[1]
     groups = int(group.max()) + 1
     if groups < 2:

@@ -1,17 +1,17 @@
-"""Measured impacts: what was known before each, what was observed after, and how well.
+"""Measured impacts: the state before, the observation after, and its noise.
 
-Every measurement is one case, observation = baseline + effect @ impulse + noise: contact velocities, twists of one or
-two bodies, planar data and generalised speeds differ only in baseline and effect, which the constructors find.
+Every measurement has the form observation = baseline + effect @ impulse + noise. Contact velocities, twists of one or
+two bodies, planar data and generalised speeds differ only in baseline and effect, which the constructors compute.
 
 | field | meaning | shape |
 |---|---|---|
-| inverse_inertia, velocity | of the contact before, as in `solve` | (n, 3, 3), (n, 3) |
+| inverse_inertia, velocity | arguments of `solve` | (n, 3, 3), (n, 3) |
 | baseline | the observation if there were no impulse | (n, k) |
 | effect | change of the observation per impulse (contact frame) | (n, k, 3) |
-| observation | what was measured after | (n, k) |
-| noise | its standard deviation; nan: to be estimated, inf: not measured | (n, k) |
-| group | a whole number per impact: material pair, toss, day; what is drawn together by a bootstrap | (n,) |
-| channels | a name for each of the k, for tables and messages | k words |
+| observation | the measured values after | (n, k) |
+| noise | standard deviation of each value; nan: to be estimated, inf: not measured | (n, k) |
+| group | an integer per impact: material pair, toss, day; a bootstrap draws whole groups | (n,) |
+| channels | names of the channels, for tables and messages | k words |
 """
 
 from collections.abc import Sequence
@@ -24,9 +24,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from jimpact.contact import Body, apply_impulse, relative_velocity, transform
-from jimpact.inertia import generalized_velocity_after, inverse_inertia, inverse_inertia_generalized
-from jimpact.planar import in_space
+from jimpact.contact.body import Body, apply_impulse, relative_velocity, transform
+from jimpact.contact.inertia import generalized_velocity_after, in_space, inverse_inertia, inverse_inertia_generalized
 from jimpact.types import Array, ArrayLike, Vector3
 from jimpact.validation import check_batch, floating
 
@@ -49,7 +48,7 @@ class Rebounds:
     noise: Float[Array, "n k"]
     group: Int[Array, " n"]
     channels: tuple[str, ...] = ()
-    group_names: tuple[str, ...] = ()  # of group 0, 1, ..; none where every impact is its own
+    group_names: tuple[str, ...] = ()  # of group 0, 1, ..; empty if every impact is its own group
 
     def __len__(self) -> int:
         return self.velocity.shape[0]
@@ -65,7 +64,7 @@ class Rebounds:
 
     @property
     def groups(self) -> int:
-        """How many groups there are, those included of which an index left no impact."""
+        """Number of groups, including those that have no impact left after indexing."""
         return len(self.group_names) or int(np.asarray(self.group).max(initial=-1)) + 1
 
     @staticmethod
@@ -79,7 +78,7 @@ class Rebounds:
         group: Int[ArrayLike, "..."] | None = None,
         channels: Sequence[str] = (),
     ) -> "Rebounds":
-        """Check, broadcast and flatten; every other constructor ends here. `noise` None: to be estimated."""
+        """Check, broadcast and flatten; every other constructor calls this. If `noise` is None it is estimated."""
         k = jnp.shape(observation)[-1] if jnp.ndim(observation) else 0
         if not k:
             raise ValueError(f"observation has shape {jnp.shape(observation)}; pass (..., k) with k channels")
@@ -127,9 +126,9 @@ class Rebounds:
         noise: Float[ArrayLike, "... k"] | None = None,
         group: Int[ArrayLike, "..."] | None = None,
     ) -> "Rebounds":
-        """From bodies before the impact, and after: velocity and angular velocity of a, of b, or of both (world axes).
+        """From bodies before and after: velocity and angular velocity of a, of b, or of both (world axes).
 
-        Channels are the six components of the twist of a, then those of b; only velocities of `after_*` are read.
+        Channels are the six components of the twist of a, then those of b. Only the velocities of `after_*` are used.
         """
         if after_a is None and after_b is None:
             raise ValueError("nothing was observed; pass after_a= or after_b=, the body after the impact")
@@ -167,7 +166,7 @@ class Rebounds:
         noise: Float[ArrayLike, "... 3"] | None = None,
         group: Int[ArrayLike, "..."] | None = None,
     ) -> "Rebounds":
-        """From (vx, vy, w) of a body in the plane that hits the ground from above, normal +y.
+        """From (vx, vy, w) of a body in the plane that hits the ground from above; the normal is +y.
 
         `inertia` is about the centre of mass (kg m^2), `arm` the contact point minus the centre of mass (m).
         """
@@ -190,7 +189,7 @@ class Rebounds:
         group: Int[ArrayLike, "..."] | None = None,
         channels: Sequence[str] = (),
     ) -> "Rebounds":
-        """From generalised speeds; `jacobian` with three rows t1, t2, n, or in the plane with two, t and n."""
+        """From generalised speeds; `jacobian` has the rows t1, t2, n in space, or t, n in the plane."""
         M, J = jnp.asarray(mass_matrix, float), jnp.asarray(jacobian, float)
         W = inverse_inertia_generalized(M, J)
         before, after = (floating(name, a, (J.shape[-1],)) for name, a in (("before", before), ("after", after)))
@@ -205,7 +204,7 @@ class Rebounds:
 
 
 def _twist(name: str, body: Body) -> Array:
-    """Velocity and angular velocity, one after the other."""
+    """Velocity and angular velocity as one array."""
     if not isinstance(body, Body):
         raise TypeError(f"{name} is a {type(body).__name__}; pass a Body")
     parts = [floating(f"{name}.{key}", getattr(body, key), (3,)) for key in ("velocity", "angular_velocity")]
@@ -213,7 +212,7 @@ def _twist(name: str, body: Body) -> Array:
 
 
 def _groups(group: ArrayLike | None, batch: tuple[int, ...]) -> tuple[Array, tuple[str, ...]]:
-    """Whole numbers 0, 1, .. in the order of their names, and these; without `group` every impact is its own."""
+    """Group numbers 0, 1, .. in the order of the names, and the names; by default every impact is its own group."""
     if group is None:
         return jnp.arange(int(np.prod(batch)), dtype=jnp.int32), ()
     values = np.asarray(group)

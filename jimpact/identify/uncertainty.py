@@ -1,12 +1,13 @@
-"""How well a fit knows its parameters: intervals by three methods, and what the data cannot tell.
+"""Uncertainty of the parameters of a fit: intervals by three methods, and parameters that are not identifiable.
 
 * curvature: the Fisher information at the estimate; cheap, and right when the likelihood is nearly Gaussian.
-* profile: where the likelihood, maximised over all other parameters, has fallen by as much as the level says; sees
-  bounds, skewness and one-sided knowledge.
-* bootstrap: the fit repeated on groups drawn with replacement; needs no model of the noise, but many groups.
+* profile: the interval ends where the likelihood, maximised over all other parameters, has fallen by an amount that
+  depends on the level; it accounts for bounds, skewness and one-sided data.
+* bootstrap: the fit is repeated on groups drawn with replacement; this needs no model of the noise, but many groups.
 
-A parameter is identifiable if the likelihood excludes the ends of its range at four standard deviations, or is narrow
-at the end that it touches. Friction without an upper bound is the usual case that is not: every impact sticks.
+A parameter is identifiable if the likelihood excludes the ends of its range at four standard deviations, or if its
+interval is narrow at an end of the range. The usual parameter that is not identifiable is friction, without an upper
+bound, if every impact sticks.
 """
 
 from typing import Any, NamedTuple
@@ -15,20 +16,20 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import stats
 
+from jimpact.identify.least_squares import Found, Problem, Progress, inverse_information, minimise, predicted, sampled
 from jimpact.identify.likelihood import Choice
 from jimpact.identify.material import Material
-from jimpact.identify.search import Found, Problem, Progress, inverse_information, minimise, predicted, sampled
 
 __all__ = ["Profile", "Solved", "Verdict", "bootstrap", "intervals", "profile", "verdicts"]
 
 METHODS = ("curvature", "profile", "bootstrap")
 EXCLUDED = 16.0  # fall of twice the log-likelihood: four standard deviations
-SURE = 10.0  # times that: excluded by a sample of the impacts, and so by all of them
-STUCK_FRICTION = 1e3  # friction at which nothing slips that can stick
-NARROW = 0.25  # of the range of a parameter: what counts as known, at an end of it
+SURE = 10.0  # times that: a value excluded by a sample of the impacts with this margin is excluded by all impacts
+STUCK_FRICTION = 1e3  # friction at which every contact sticks that can stick
+NARROW = 0.25  # largest interval at an end of the range that counts as known, relative to the range
 PER_SIDE = 8  # values of a profile on each side of the estimate in one round
-ROUNDS = 8  # of widening until a profile has risen enough
-MANY = 200  # resamples
+ROUNDS = 8  # rounds of widening until the likelihood has fallen enough
+MANY = 200  # default number of resamples
 CURVE = 9.0  # fall up to which a profile is drawn: three standard deviations
 
 
@@ -52,11 +53,11 @@ class Solved(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """Whether the data tell a parameter, and the reason in words."""
+    """Whether a parameter is identifiable, and the reason in words."""
 
     identifiable: bool
     reason: str
-    low: float = np.nan  # where the data bound it, if they do
+    low: float = np.nan  # bounds by the data, if there are any
     high: float = np.nan
 
     def __bool__(self) -> bool:
@@ -64,7 +65,7 @@ class Verdict(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """Fall of twice the log-likelihood (m,) at values (m,) of one number, the others maximised over."""
+    """Fall of twice the log-likelihood (m,) at values (m,) of one number, maximised over the others."""
 
     values: np.ndarray
     fall: np.ndarray
@@ -84,7 +85,7 @@ def intervals(
         spread = z * np.sqrt(np.diag(fit.covariance))
         ends = np.maximum(fit.numbers - spread, low), np.minimum(fit.numbers + spread, high)
         for i, verdict in enumerate(verdicts.values()):
-            if not verdict:  # there is no curvature to speak of: what the profile knows
+            if not verdict:  # without curvature the interval is that of the profile
                 ends[0][i], ends[1][i] = _profile_ends(fit, i, stats.chi2.ppf(level, 1))
     elif method == "profile":
         both = [_profile_ends(fit, i, stats.chi2.ppf(level, 1)) for i in range(len(fit.names))]
@@ -96,7 +97,7 @@ def intervals(
 
 
 def profile(fit: Solved, name: str, values: np.ndarray | None = None) -> Profile:
-    """Of one number: at given values, or on both sides of the estimate until it has fallen far or ended its range."""
+    """Profile of one number: at given values, or on both sides up to a large fall or the end of the range."""
     if name not in fit.names:
         raise ValueError(f"name={name!r} was not fitted; pass one of {', '.join(map(repr, fit.names))}")
     i = fit.names.index(name)
@@ -111,7 +112,7 @@ def profile(fit: Solved, name: str, values: np.ndarray | None = None) -> Profile
 
 
 def bootstrap(fit: Solved, resamples: int = MANY, seed: int = 0, progress: Progress = iter) -> np.ndarray:
-    """Numbers (resamples, p) of fits to groups drawn with replacement, each from the estimate."""
+    """Estimates (resamples, p) from groups drawn with replacement; each fit starts from the estimate."""
     if isinstance(resamples, bool) or not isinstance(resamples, int) or resamples < 2:
         raise ValueError(f"resamples={resamples!r}; pass a whole number of at least 2")
     counts = _draws(fit, resamples, np.random.default_rng(seed))
@@ -125,7 +126,7 @@ def bootstrap(fit: Solved, resamples: int = MANY, seed: int = 0, progress: Progr
 
 
 def _draws(fit: Solved, resamples: int, rng: np.random.Generator) -> np.ndarray:
-    """How often each impact is drawn, (resamples, n): with its group, or where groups have own numbers within it."""
+    """Counts of each impact (resamples, n): whole groups are drawn, or impacts within groups that have parameters."""
     group = np.unique(np.asarray(fit.problem.rebounds.group), return_inverse=True)[1]
     groups = int(group.max()) + 1
     if fit.material.groups is not None:
@@ -140,7 +141,7 @@ def _draws(fit: Solved, resamples: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def verdicts(fit: Solved) -> dict[str, Verdict]:
-    """Of every number, whether the data tell it."""
+    """Whether each number is identifiable."""
     low, high = fit.material.bounds()
     far = np.where(np.isfinite(high), high, STUCK_FRICTION * np.maximum(1, fit.numbers))
     near = np.where(np.isfinite(low), low, -far)
@@ -150,7 +151,7 @@ def verdicts(fit: Solved) -> dict[str, Verdict]:
 
 
 def _falls(fit: Solved, index: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """By how much the likelihood falls with number index[j] held at values[j]; of many impacts, a sample may tell."""
+    """Fall of the likelihood with number index[j] held at values[j]; for many impacts a sample may suffice."""
     sample = sampled(fit.problem, 0)
     if len(sample.rebounds) == len(fit.problem.rebounds):
         return _held(fit, index, values).cost - fit.cost
@@ -188,12 +189,12 @@ def _verdict(fit: Solved, i: int, fall: np.ndarray) -> Verdict:
 
 
 def _alone(fit: Solved, i: int, otherwise: Verdict) -> Verdict:
-    """Not identifiable if only a combination with another parameter is known."""
+    """The verdict that only a combination with another parameter is known, or else `otherwise`."""
     if np.isfinite(fit.covariance[i, i]):
         return otherwise
     scale = np.sqrt(np.diag(fit.information))
     if scale[i] == 0:
-        return otherwise  # a likelihood of steps, as that of static friction: no curvature, but bounds
+        return otherwise  # a step function, as for static friction, has bounds but no curvature
     partners = np.abs(fit.information[i] / np.where(scale > 0, scale * scale[i], np.inf))
     partners[i] = 0
     other = fit.names[int(partners.argmax())]
@@ -205,7 +206,7 @@ def _share(some: int, n: int) -> str:
 
 
 def _stuck(fit: Solved) -> int:
-    """How many impacts end without slip, by the fit."""
+    """Number of impacts that end without slip in the fit."""
     data = fit.problem.rebounds
     E, W, v = (np.asarray(a, float) for a in (data.effect, data.inverse_inertia, data.velocity))
     change = np.asarray(predicted(*fit[:2], data, jnp.asarray(fit.numbers)) - data.baseline, float)
@@ -215,7 +216,7 @@ def _stuck(fit: Solved) -> int:
 
 
 def _idle(fit: Solved, i: int) -> int:
-    """How many impacts do not change when the number is raised by a percent."""
+    """Number of impacts that do not change when the number is raised by a percent."""
     raised = fit.numbers.copy()
     high = fit.material.bounds()[1][i]
     step = 0.01 * max(abs(raised[i]), 0.01)
@@ -244,7 +245,7 @@ def _profile_ends(fit: Solved, i: int, threshold: float) -> tuple[float, float]:
 
 
 def _side(fit: Solved, i: int, sign: int, fall: float) -> Profile:
-    """The profile on one side, outwards, until it has fallen so far or the range ends."""
+    """The profile on one side, outwards, until the likelihood has fallen by `fall` or the range ends."""
     low, high = (float(bound[i]) for bound in fit.material.bounds())
     at, end = float(fit.numbers[i]), low if sign < 0 else high
     error = float(np.sqrt(fit.covariance[i, i]))
@@ -262,7 +263,7 @@ def _side(fit: Solved, i: int, sign: int, fall: float) -> Profile:
             break
         start, width = width, 4 * width
     j = np.flatnonzero(falls >= fall)
-    if len(j):  # once finer, between the last value below and the first beyond
+    if len(j):  # refine once, between the last value below and the first beyond
         inner = at if j[0] == 0 else values[j[0] - 1]
         new = inner + (values[j[0]] - inner) * np.arange(1, PER_SIDE) / PER_SIDE
         cost = _held(fit, np.full(len(new), i), new).cost - fit.cost
@@ -273,7 +274,7 @@ def _side(fit: Solved, i: int, sign: int, fall: float) -> Profile:
 
 
 def _held(fit: Solved, index: np.ndarray, values: np.ndarray) -> Found:
-    """The best fits with number index[j] held at values[j]; from the estimate."""
+    """The best fits with number index[j] held at values[j]; each starts from the estimate."""
     natural = np.tile(fit.numbers, (len(values), 1))
     rows = np.arange(len(values))
     natural[rows, index] = values

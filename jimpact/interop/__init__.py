@@ -1,1 +1,1 @@
-"""Other frameworks: each module here needs a package of its own, and none is loaded by `import jimpact`."""
+"""Other frameworks: each module needs the package of its framework, and `import jimpact` loads none of them."""

@@ -1,22 +1,22 @@
-"""A coefficient of restitution for MuJoCo MJX: impacts by jimpact, the motion between them by MJX.
+"""A coefficient of restitution for MuJoCo MJX: jimpact computes impacts, MJX the motion between them.
 
-    impact = apply_impacts(model, data, friction=0.3, restitution=0.6)   # contacts that touch, now
+    impact = apply_impacts(model, data, friction=0.3, restitution=0.6)   # contacts that touch now
     impact = step(model, data, friction=0.3, restitution=0.6)            # in place of mjx.step
     data = impact.data
 
 Both are compiled, and map over batches with `jax.vmap`. Contacts that touch at once collide one after another, as in
-`jimpact.resolve_contacts`. Frames, conventions, and contact points that cannot move in all directions:
-`jimpact.interop.mjx_contact`.
+`jimpact.resolve_contacts`. `jimpact.interop.mjx_contact` describes frames, conventions, and contact points that cannot
+move in all directions.
 
-A step goes without contact forces up to the first impact, at the instant at which it happens, lets the contact
-collide, and goes on. What approaches more slowly than `rest_speed` does not bounce: such contacts stop at the end of
-the step (restitution 0, with friction), and what they penetrated meanwhile is taken back, so that bodies rest and slide
-without sinking. A body that rests on several corners creeps a little, as its contacts stop one after another. For
-energy and time of flight to be right to more than the first order of the step, choose the integrator RK4 in the model:
-free flight is then exact.
+A step advances without contact forces to the instant of the first impact, lets the contact collide, and continues to
+its end. Contacts that approach more slowly than `rest_speed` do not bounce: they stop at the end of the step
+(restitution 0, with friction), and their penetration is removed, so that bodies rest and slide without sinking. A body
+that rests on several corners creeps a little, since its contacts stop one after another. Choose the integrator RK4 in
+the model: free flight is then exact. With others, energy and time of flight are correct only to first order in the
+step.
 
-`apply_impacts` is differentiable. `step` is not, with respect to state and materials, and says so: the instant of the
-impact is found by iteration.
+`apply_impacts` is differentiable. `step` finds the instant of the impact by iteration; its derivative with respect to
+state and materials raises an error.
 """
 
 from collections.abc import Hashable
@@ -28,11 +28,11 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Float
 
-from jimpact.control import anywhere
+from jimpact.collision.sequence import Contacts, resolve_contacts
+from jimpact.control_flow import anywhere
 from jimpact.interop.mjx_contact import ContactSpace, contact_space, mjx, reachable
 from jimpact.interop.mjx_motion import displaced, first_impact
-from jimpact.sequence import Contacts, resolve_contacts
-from jimpact.state import Outcome
+from jimpact.outcome import Outcome
 from jimpact.types import Array, ArrayLike, Scalar, Whole
 
 __all__ = ["ContactSpace", "ImpactStep", "apply_impacts", "contact_space", "reachable", "step"]
@@ -43,12 +43,12 @@ STATIC = ("law", "hinge", "most", "decay", "rule", "accuracy")
 
 
 class ImpactStep(NamedTuple):
-    """Data after the impacts, and what happened in each; those of `step` have an axis of its passes in front."""
+    """Data after the impacts, and their contacts; fields of `step` have a first axis for the parts of the step."""
 
     data: mjx.Data
     contacts: Contacts  # impulses and velocities after, in the contact frames, by slot
-    space: ContactSpace  # before
-    time: Scalar  # of the impact, s
+    space: ContactSpace  # input of the impacts: Jacobians, inverse inertia, velocities before
+    time: Scalar  # time of the impact, s
 
 
 def apply_impacts(
@@ -61,19 +61,19 @@ def apply_impacts(
     margin: Float[ArrayLike, ""] | None = None,
     **options: Any,
 ) -> ImpactStep:
-    """Let the contacts that touch and approach collide: `data` with qvel after, positions and contacts up to date.
+    """Let the contacts that touch and approach collide, and return `data` with qvel after, and updated contacts.
 
     Args:
-        model, data: of MJX, implementation JAX. Contacts are searched at `data.qpos`.
+        model, data: model and data of MJX with the JAX implementation. Contacts are searched at `data.qpos`.
         friction, restitution: one number for all contacts, or one for each slot of `data`; None for friction takes
             the sliding friction of the geoms.
         law: as in `jimpact.solve`.
-        margin: contacts touch where their distance is below it (m); if None, below the margins of the geoms.
+        margin: contacts touch if their distance is below it (m), or, if it is None, below the margins of the geoms.
         options: as in `jimpact.resolve_contacts`.
 
     Returns:
-        ImpactStep: where an impact has no answer (`contacts.outcome` is INVALID or OUTSIDE) qvel is nan; where there
-        were more than `most` (UNFINISHED) it is that after the last of them.
+        ImpactStep: if an impact has no answer (`contacts.outcome` is INVALID or OUTSIDE) qvel is nan; if `most` impacts
+        did not suffice (UNFINISHED) it is that after the last of them.
     """
     _check(model, data, options)
     friction, restitution = _material(friction, restitution, data)
@@ -92,17 +92,18 @@ def step(
     impacts: int = 4,
     **options: Any,
 ) -> ImpactStep:
-    """A step of MJX, of `model.opt.timestep`, in which all contacts are impacts by jimpact.
+    """A time step of MJX, of `model.opt.timestep`, in which all contacts are impacts by jimpact.
 
     Args:
         model, data, friction, restitution, law, options: as in `apply_impacts`.
-        rest_speed: what approaches more slowly (m/s) does not bounce; if None, what gravity adds in two steps.
-        impacts: at most so many instants of impact are found in one step; what hits after the last but one is
-            taken to hit at its end.
+        rest_speed: contacts that approach more slowly (m/s) do not bounce; if None, the speed that gravity adds in two
+            steps.
+        impacts: largest number of instants of impact in one step; contacts that close after the last but one collide
+            at the end of the step.
 
     Returns:
-        ImpactStep: `contacts`, `space` and `time` have an axis of length `impacts` in front: one entry for each part of
-        the step. A part that took no time, or ended without touching, has the outcome SEPARATING.
+        ImpactStep: `contacts`, `space` and `time` have a first axis of length `impacts`, with one entry for each part
+        of the step. A part of zero duration, or without a contact at its end, has the outcome SEPARATING.
     """
     _check(model, data, options)
     if isinstance(impacts, bool) or not isinstance(impacts, int) or impacts < 1:
@@ -118,7 +119,7 @@ def step(
 
 @jax.custom_jvp
 def _constant(a: Array) -> Array:
-    """The same; its derivative raises, for that of the instant of an impact would be wrong."""
+    """The same array, whose derivative raises an error: the derivative of the instant of an impact would be wrong."""
     return a
 
 
@@ -181,7 +182,7 @@ def _step(
 
 
 def _way_out(space: ContactSpace) -> Float[Array, " n"]:
-    """The displacement that ends all penetration: that of impacts, with distances in place of velocities."""
+    """The displacement that ends all penetration, computed like impacts with distances instead of velocities."""
     gap = jnp.where(space.active, space.distance, 1)
     apart = jnp.zeros_like(space.velocity).at[:, 2].set(gap)
     push = resolve_contacts(space.inverse_inertia, apart, 0.0, 0.0, law="smith")
@@ -189,7 +190,7 @@ def _way_out(space: ContactSpace) -> Float[Array, " n"]:
 
 
 def _nothing(data: mjx.Data, most: int) -> ImpactStep:
-    """What a part of a step tells that has no time left."""
+    """The result of a part of a step that has no time left."""
     k, n = data._impl.ncon, data.qvel.shape[-1]
     zeros = lambda *shape: jnp.zeros(shape, data.qpos.dtype)  # noqa: E731
     space = ContactSpace(jnp.zeros(k, bool), zeros(k), zeros(k, 3, n), zeros(k, k, 3, 3), zeros(k, 3), zeros(k, 3, n))
@@ -215,7 +216,7 @@ def _pushed(data: mjx.Data, space: ContactSpace, contacts: Contacts) -> mjx.Data
 
 
 def _split(law: Any, options: dict[str, Any]) -> tuple[dict[str, Any], tuple]:
-    """Options that are arrays, and those that choose a program."""
+    """Options that are arrays, and options that select the program."""
     arrays = {name: value for name, value in options.items() if name in ARRAYS and value is not None}
     chosen = {"law": law} | {name: value for name, value in options.items() if name in STATIC}
     fixed = {name: tuple(value) if isinstance(value, list) else value for name, value in chosen.items()}

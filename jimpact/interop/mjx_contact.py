@@ -1,15 +1,18 @@
-"""What MJX knows of its contacts, as jimpact needs it: Jacobians, inverse inertia, velocities.
+"""Contacts of MJX in the form of jimpact: Jacobians, inverse inertia, velocities.
 
 MuJoCo's contact frame has the normal, from geom 1 to geom 2, in its first row. So body a is that of geom 2, body b that
 of geom 1, and the rows of the Jacobian are those of MuJoCo's frame in the order t1, t2, n.
 
-A mechanism may not be able to move its contact point in some tangential direction: a planar arm cannot leave its plane,
-and W = J M^-1 J^T is singular. What does not move does not slip, so friction has no component there, and no answer
-depends on the inertia seen in that direction. `reachable` puts the inertia along the normal in its place, and the
-impact is that in the directions that are left: in the plane for a planar arm. An impulse there would move no
-joint. A point that moves along one oblique line only, the tip of a hammer that slides as it lifts, leaves W singular
-still; it gets the mobility that counts as none, in every direction, and the impact is the limit of such. A contact that
-no impulse can open, because the point does not move along the normal at all (a turntable on a floor), is inert.
+A contact point of a mechanism may be unable to move in some tangential direction: a planar arm cannot leave its plane,
+and W = J M^-1 J^T is singular. There is no slip in that direction, so friction has no component there, and the result
+does not depend on the inverse inertia in that direction. `reachable` replaces it by that along the normal. The impact
+is then solved in the remaining directions, which for a planar arm is the plane. An impulse in the replaced direction
+would move no joint.
+
+If the point can move only along one oblique line, like the tip of a hammer that slides as it lifts, W is still
+singular. It gets the largest mobility that counts as none, in every direction, and the impact is the limit of such
+impacts. A contact that no impulse can open, because the point cannot move along the normal (a turntable on a floor), is
+inert.
 
 | symbol | meaning | shape |
 |---|---|---|
@@ -26,7 +29,7 @@ import jax.numpy as jnp
 from jax.scipy.linalg import cho_factor, cho_solve
 from jaxtyping import Bool, Float
 
-from jimpact.contact import definite_inverse
+from jimpact.contact.body import definite_inverse
 from jimpact.types import Array
 
 try:
@@ -40,9 +43,9 @@ ROUND_OFF = 64  # x epsilon x the trace of W: less mobility than this is none
 
 
 class ContactSpace(NamedTuple):
-    """The contacts of an `mjx.Data`. Slots that are not active are at rest, apart from all others, and separate."""
+    """The contacts of an `mjx.Data`. Slots that are not active are at rest, uncoupled, and separate."""
 
-    active: Bool[Array, " k"]  # touches, and an impulse can open it
+    active: Bool[Array, " k"]  # the contact touches, and an impulse can open it
     distance: Float[Array, " k"]  # negative: penetration, m
     jacobian: Float[Array, "k 3 n"]
     inverse_inertia: Float[Array, "k k 3 3"]
@@ -53,9 +56,9 @@ class ContactSpace(NamedTuple):
 def contact_space(
     model: mjx.Model, data: mjx.Data, margin: Float[Array, ""] | float | None = None
 ) -> tuple[mjx.Data, ContactSpace]:
-    """The data with positions, mass matrix and contacts brought up to date with qpos, and the contacts.
+    """The data with positions, mass matrix and contacts updated to qpos, and the contacts.
 
-    Contacts count as touching where their distance is below `margin` (m); if None, below the margins of the geoms.
+    Contacts touch if their distance is below `margin` (m), or, if that is None, below the margins of the geoms.
     """
     data = mass_matrix(model, positions(model, data))
     contact = data._impl.contact
@@ -76,20 +79,23 @@ def contact_space(
 
 
 def _no_mobility(W: Float[Array, "*k 3 3"]) -> Float[Array, "*k"]:
-    """What of W is round-off."""
+    """The largest mobility that is round-off of W."""
     return ROUND_OFF * jnp.finfo(W.dtype).eps * jax.lax.stop_gradient(jnp.trace(W, axis1=-2, axis2=-1))
 
 
 def reachable(W: Float[Array, "3 3"]) -> Float[Array, "3 3"]:
-    """W, positive definite: with the inertia along the normal in tangential directions in which the contact point
-    cannot move, and what counts as none where it moves along one line."""
+    """W, made positive definite.
+
+    Tangential directions in which the contact point cannot move get the inverse inertia along the normal. If the point
+    moves along one line only, all directions get the mobility that counts as none.
+    """
     W = 0.5 * (W + W.T)
     T, normal = W[:2, :2], W[2, 2]
     half, spread = 0.5 * jnp.trace(T), jnp.sqrt(jnp.square(0.5 * (T[0, 0] - T[1, 1])) + jnp.square(T[0, 1]))
     least, most = jax.lax.stop_gradient((half - spread, half + spread))
     none = _no_mobility(W)
     identity = jnp.eye(2, dtype=W.dtype)
-    # The projector on the direction of least mobility, where that is zero.
+    # The projector on the direction of least mobility, if that is zero.
     across = identity - jax.lax.stop_gradient(T) / jnp.where(most > none, most, 1)
     missing = jnp.where(least > none, 0, jnp.where(most > none, across, identity))
     W = W.at[:2, :2].add(normal * missing)
@@ -98,7 +104,7 @@ def reachable(W: Float[Array, "3 3"]) -> Float[Array, "3 3"]:
 
 
 def jacobians(model: mjx.Model, data: mjx.Data) -> Float[Array, "k 3 n"]:
-    """J of all slots, active or not; positions must be up to date."""
+    """J of all slots, active or not; positions must be updated before."""
     contact = data._impl.contact
     bodies = jnp.asarray(model.geom_bodyid)[contact.geom]
 
@@ -110,7 +116,7 @@ def jacobians(model: mjx.Model, data: mjx.Data) -> Float[Array, "k 3 n"]:
 
 
 def positions(model: mjx.Model, data: mjx.Data) -> mjx.Data:
-    """Places of bodies, joint axes and contacts, from qpos."""
+    """Positions of bodies, joint axes and contacts, from qpos."""
     for stage in (mjx.kinematics, mjx.com_pos, mjx.collision):
         data = stage(model, data)
     return data

@@ -1,11 +1,11 @@
 """Motion between impacts by MJX: a step without contact forces, of any length, and the instant of the first impact.
 
-MJX has no switch that keeps the search for contacts and leaves out their forces, so a step is made with data that has
-no slots for contacts at all; equalities, limits, actuators, damping and the choice of integrator are MJX's.
+MJX cannot search for contacts without applying their forces, so a step uses data without any slots for contacts. MJX
+applies equalities, limits, actuators, damping and the chosen integrator.
 
-The instant is bracketed: no contact approaches below distance zero before, one does after. Newton's iteration starts
-from the late end, where MJX reports the contact (it does not report those of a box that are still open), and bisection
-takes over where Newton leaves the bracket.
+The instant is bracketed: before it no contact has a negative distance and approaches, after it one does. Newton's
+method starts from the late end, where MJX reports the contact (it does not report open contacts of a box); a step that
+leaves the bracket is replaced by bisection.
 """
 
 import dataclasses
@@ -25,12 +25,12 @@ MOST = 60  # iterations: bisection alone ends within round-off
 
 
 class Search(NamedTuple):
-    """A bracket of the instant of impact, after the data that the motion started from, s."""
+    """A bracket of the instant of impact, in s after the start of the motion."""
 
-    early: Float[Array, ""]  # nothing has hit
-    late: Float[Array, ""]  # something has hit, or this is the end
-    tried: Float[Array, ""]  # to be looked at next
-    found: mjx.Data  # at the late end
+    early: Float[Array, ""]  # before the impact
+    late: Float[Array, ""]  # after the impact, or the end of the motion
+    tried: Float[Array, ""]  # the next time to try
+    found: mjx.Data  # data at the late end
     done: Bool[Array, ""]
     looks: Int[Array, ""]
 
@@ -38,9 +38,9 @@ class Search(NamedTuple):
 def first_impact(
     model: mjx.Model, data: mjx.Data, duration: Float[Array, ""], slow: Float[Array, ""]
 ) -> tuple[mjx.Data, Float[Array, ""]]:
-    """Data when a contact first closes faster than `slow` (m/s), or after `duration`; and when that is.
+    """Data when a contact first closes faster than `slow` (m/s), or after `duration`; and the time of these data.
 
-    The contact has penetrated by less than DEPTH, unless it had when the motion started.
+    The penetration of the contact is less than DEPTH, unless it was larger at the start of the motion.
     """
     deepest = DEPTH[data.qpos.dtype.name]
     resolution = 4 * jnp.finfo(data.qpos.dtype).eps * duration
@@ -72,14 +72,14 @@ def first_impact(
 
 
 def advance(model: mjx.Model, data: mjx.Data, duration: Float[Array, ""]) -> mjx.Data:
-    """One step of MJX of this length without contact forces; places are not brought up to date."""
+    """One step of MJX of this length without contact forces; positions of bodies are not updated."""
     flags = model.opt.disableflags | mjx.DisableBit.CONTACT
     free = model.replace(opt=model.opt.replace(disableflags=flags, timestep=duration))
     return with_state(data, mjx.step(free, with_state(mjx.make_data(free), data)))
 
 
 def with_state(data: mjx.Data, other: mjx.Data, where: Bool[Array, ""] | bool = True) -> mjx.Data:
-    """`data` with all of `other` that does not depend on slots for contacts."""
+    """`data` with all fields of `other` that do not depend on slots for contacts."""
     names = [field.name for field in dataclasses.fields(data) if field.name != "_impl"]
     if where is True:
         return data.replace(**{name: getattr(other, name) for name in names})
@@ -101,7 +101,7 @@ def displaced(model: mjx.Model, qpos: Float[Array, " q"], change: Float[Array, "
 
 
 def _turned(quaternion: Float[Array, "4"], turn: Float[Array, "3"]) -> Float[Array, "4"]:
-    """The quaternion after a turn about body axes, by the sine and cosine of half the angle."""
+    """The quaternion after a rotation about body axes, from the sine and cosine of half the angle."""
     square = jnp.sum(turn * turn)
     moving = square > 0
     angle = jnp.where(moving, jnp.sqrt(jnp.where(moving, square, 1)), 0)

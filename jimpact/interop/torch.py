@@ -1,10 +1,10 @@
 """Impacts in PyTorch: `solve` takes tensors, returns tensors, and is differentiable by `torch.autograd`.
 
-Tensors and JAX arrays share memory (DLPack): nothing is copied but tensors that are not contiguous, or of which JAX
-cannot use the alignment. One program runs forward, and keeps for the derivative what `jax.vjp` keeps; another runs
-backward. JAX compiles both once for each set of shapes, dtype, options and differentiated arguments.
+Tensors and JAX arrays share memory (DLPack): only tensors that are not contiguous, or whose alignment JAX cannot use,
+are copied. One program runs forward and stores the residuals of `jax.vjp`; another runs backward. JAX compiles both
+once for each set of shapes, dtype, options and differentiated arguments.
 
-Second derivatives are refused: take them in JAX. `torch.func` and `torch.compile` do not see through.
+Second derivatives raise an error: compute them in JAX. `torch.func` and `torch.compile` are not supported.
 """
 
 from collections.abc import Callable, Hashable
@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Float
 
 import jimpact
-from jimpact.state import Impact, ImpactInfo
+from jimpact.outcome import Impact, ImpactInfo
 from jimpact.types import Array
 
 try:
@@ -43,9 +43,9 @@ def solve(
 ) -> Impact:
     """`jimpact.solve` for tensors: the same arguments and options, and an `Impact` of tensors.
 
-    Tensors are float32 or float64 and on one device; the widest dtype among them is that of the result, and numbers
-    take it. Tensors of float64 need `jax.config.update("jax_enable_x64", True)`. All arguments that are not options
-    are differentiable. A lane that has no answer is nan and adds nothing to any gradient.
+    Tensors are float32 or float64 and on one device; the widest dtype among them is that of the result and of numbers.
+    Tensors of float64 need `jax.config.update("jax_enable_x64", True)`. All arguments that are not options are
+    differentiable. A lane without an answer is nan and adds zero to every gradient.
     """
     given = {
         "inverse_inertia": inverse_inertia,
@@ -74,7 +74,7 @@ class _Solve(torch.autograd.Function):
         wanted = tuple(name for name, needed in zip(names, ctx.needs_input_grad[2:], strict=True) if needed)
         if wanted:
             leaves, ctx.pull = _forward_and_pull(names, options, wanted, arrays)
-            # What the derivative keeps may be the memory of the arguments: torch watches that it is not overwritten.
+            # The residuals may share memory with the arguments; torch checks that this is not overwritten.
             ctx.save_for_backward(*tensors)
         else:
             leaves = _forward(names, options, arrays)
@@ -84,15 +84,16 @@ class _Solve(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *weights: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        # Reading them raises if they were overwritten, or freed by an earlier call.
+        # This raises an error if the residuals were overwritten, or freed by an earlier call.
         found = iter(_Gradient.apply(ctx.pull, len(ctx.saved_tensors), *ctx.saved_tensors, *weights))
         return tuple(next(found) if needed else None for needed in ctx.needs_input_grad)
 
 
 class _Gradient(torch.autograd.Function):
-    """The gradient, as a function of all that it depends on, so that torch finds out that it has no derivative.
+    """The gradient as a function of all its arguments, so that torch detects that it has no derivative.
 
-    `once_differentiable` would not do: it looks at the weights alone, and takes gradients of a plain sum as constants.
+    `once_differentiable` does not suffice: it checks only the weights, and treats gradients of a plain sum as
+    constants.
     """
 
     @staticmethod
@@ -114,7 +115,7 @@ def _forward(names: tuple[str, ...], options: Options, arrays: list[Array]) -> l
 def _forward_and_pull(
     names: tuple[str, ...], options: Options, wanted: tuple[str, ...], arrays: list[Array]
 ) -> tuple[list[Array], Callable[..., Any]]:
-    """The leaves, and what maps weights of those that are floats to gradients of the arguments that are wanted."""
+    """The leaves, and the function from weights of the floating leaves to gradients of the wanted arguments."""
     given = dict(zip(names, arrays, strict=True))
 
     def floats(*some: Array) -> tuple[list[Array], list[Array]]:
@@ -131,7 +132,7 @@ def _backward(pull: Callable[..., Any], weights: list[Array]) -> tuple[Array, ..
 
 
 def _tensors(given: dict[str, Any]) -> list[torch.Tensor]:
-    """All as tensors of one floating dtype on one device, or a sentence that says what to pass."""
+    """All as tensors of one floating dtype on one device; an error says what to pass."""
     tensors = {name: value for name, value in given.items() if isinstance(value, torch.Tensor)}
     for name, tensor in tensors.items():
         if tensor.dtype not in (torch.float32, torch.float64):
@@ -160,7 +161,7 @@ def _tensor(name: str, value: Any, dtype: torch.dtype, device: torch.device) -> 
 
 
 def _device(tensors: dict[str, torch.Tensor]) -> torch.device:
-    """The one device of all tensors, which JAX must have as well."""
+    """The device of all tensors, which JAX must support, too."""
     devices = {tensor.device for tensor in tensors.values()} or {torch.device("cpu")}
     if len(devices) > 1:
         listed = ", ".join(f"{name} on {tensor.device}" for name, tensor in tensors.items())

@@ -1,15 +1,15 @@
-"""Programs without Python: `solve` for any number of impacts, lowered once, to be kept in a file and called elsewhere.
+"""Exported programs: `solve` for any number of impacts, lowered once, stored in a file and called elsewhere.
 
     program = export_solve(law="stronge", dtype="float32")
     Path("stronge.bin").write_bytes(program.serialize())
 
-and, in another process, on any of the platforms it was lowered for, with jax but without jimpact,
+and, in another process, on any of the platforms for which it was lowered, with jax but without jimpact,
 
     program = jax.export.deserialize(Path("stronge.bin").read_bytes())
     impulse, velocity, outcome = program.call(W, v, friction, restitution)
 
-The batch size n is a symbol: one file serves all n >= 1. The arrays are (n, 3, 3), (n, 3), (n,), (n,), then (n,) for
-each parameter that only this law has, in the order of `LAWS[law].parameters`.
+The batch size n is symbolic: one file serves all n >= 1. The arrays are (n, 3, 3), (n, 3), (n,), (n,), then (n,) for
+each further parameter of the law, in the order of `LAWS[law].parameters`.
 """
 
 from collections.abc import Iterable
@@ -20,8 +20,8 @@ import jax.export
 import jax.numpy as jnp
 
 from jimpact.impact import EXTRA, solve
+from jimpact.io.stream_target import FIELDS
 from jimpact.laws import LAWS
-from jimpact.stream_target import FIELDS
 from jimpact.types import Array
 
 __all__ = ["PLATFORMS", "export_solve"]
@@ -29,7 +29,7 @@ __all__ = ["PLATFORMS", "export_solve"]
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 DTYPES = ("float32", "float64")
 ARGUMENTS = ("inverse_inertia", "velocity", "friction", "restitution")
-TAILS = {"inverse_inertia": (3, 3), "velocity": (3,), "impulse": (3,)}  # all others are one number per impact
+TAILS = {"inverse_inertia": (3, 3), "velocity": (3,), "impulse": (3,)}  # all others have one number per impact
 WITHOUT_DERIVATIVE = ("outcome", "compressions", "mode")  # integers
 
 
@@ -47,15 +47,15 @@ def export_solve(
 
     Args:
         law, accuracy, rule: as in `solve`.
-        dtype: "float32" or "float64" of all arrays; float64 needs `jax_enable_x64`, here and where it is called.
-        platforms: where it shall run: any of "cpu", "cuda", "rocm", "tpu". None of them needs to be here.
+        dtype: "float32" or "float64" of all arrays; float64 needs `jax_enable_x64`, for the export and for calls.
+        platforms: where the program shall run: any of "cpu", "cuda", "rocm", "tpu". None needs to be present.
         gradient: also return the gradient of sum(weights * field), summed over the fields that have derivatives.
-        fields: what to return: any of impulse, velocity, outcome, and the fields of `ImpactInfo`.
+        fields: the results: any of impulse, velocity, outcome, and the fields of `ImpactInfo`.
 
     Returns:
-        Exported: its `call` takes the arrays and returns a tuple, in the order of `fields`. With `gradient`, it takes
-        after the arrays the weights, one array like each field that is not an integer, and returns the tuple and a
-        second one: the gradients, in the order of the arrays.
+        Exported: its `call` takes the arrays and returns a tuple, in the order of `fields`. With `gradient`, `call`
+        also takes weights after the arrays, one array for each field that is not an integer, and returns this tuple and
+        the tuple of gradients, in the order of the arrays.
     """
     names, targets = _listed(fields, FIELDS, "fields"), _listed(platforms, PLATFORMS, "platforms")
     if dtype not in DTYPES:
@@ -91,7 +91,7 @@ def export_solve(
 
 
 def _listed(given: Iterable[str], known: tuple[str, ...], argument: str) -> tuple[str, ...]:
-    """As a tuple of known names, each once, or a sentence on what to pass."""
+    """A tuple of known names, each once; an error says what to pass."""
     names = (given,) if isinstance(given, str) else tuple(given)
     if not names or len(set(names)) < len(names) or not set(names) <= set(known):
         raise ValueError(f"{argument}={', '.join(map(str, names)) or None}; pass some of {', '.join(known)}, each once")

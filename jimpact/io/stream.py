@@ -1,11 +1,11 @@
-"""Impacts that do not fit into memory: from .npy files to .npy files, in chunks, and on after an interruption.
+"""Impacts that do not fit into memory: .npy files are solved in chunks, and an interrupted call can be resumed.
 
     summary = solve_files("given", "solved", law="stronge", friction=0.3)
 
 reads given/inverse_inertia.npy (n, 3, 3), given/velocity.npy (n, 3) and given/restitution.npy (n,), and writes
-solved/impulse.npy (n, 3), solved/velocity.npy (n, 3) and solved/outcome.npy (n,). All chunks go through one compiled
-program, spread over the devices of this process; one chunk is computed while the one before is written. The result is
-that of `solve`: the files decide the precision.
+solved/impulse.npy (n, 3), solved/velocity.npy (n, 3) and solved/outcome.npy (n,). One compiled program solves all
+chunks, sharded over the devices of this process; one chunk is computed while the one before is written. The result is
+that of `solve`, in the precision of the files.
 """
 
 import os
@@ -22,26 +22,26 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from jimpact.impact import solve
-from jimpact.state import Outcome
-from jimpact.stream_source import NUMBERS, TAILS, Given, Source, StreamError, fingerprint, open_source, read
-from jimpact.stream_target import FIELDS, append, close, resume, writing
+from jimpact.io.stream_source import NUMBERS, TAILS, Given, Source, StreamError, fingerprint, open_source, read
+from jimpact.io.stream_target import FIELDS, append, close, resume, writing
+from jimpact.outcome import Outcome
 from jimpact.types import Array
 
 __all__ = ["CHUNK", "FIELDS", "Progress", "StreamError", "Summary", "solve_files"]
 
-CHUNK = 2**18  # impacts: 15 MB of input in float32, and more does not run faster
+CHUNK = 2**18  # impacts: 15 MB of input in float32; larger chunks are not faster
 Progress = Callable[[Iterable[int]], Iterable[int]]
 Options = tuple[tuple[str, Any], ...]
-Done = tuple[dict[str, np.ndarray], dict[str, int]]  # outputs and numbers of outcomes
+Done = tuple[dict[str, np.ndarray], dict[str, int]]  # outputs, and number of each outcome
 
 
 class Summary(NamedTuple):
-    """What is in the files."""
+    """Summary of the output files."""
 
     impacts: int
     outcomes: dict[str, int]  # name of the outcome -> number of impacts
-    kept: int  # impacts that were there from an earlier call
-    seconds: float  # of this call, with compilation
+    kept: int  # impacts solved by an earlier call
+    seconds: float  # time of this call, with compilation
 
 
 def solve_files(
@@ -64,23 +64,24 @@ def solve_files(
 ) -> Summary:
     """Solve the impacts of .npy files into .npy files, as many as the disk holds.
 
-    Called again after an interruption, it goes on behind the last chunk that was finished; it refuses if the inputs
-    or options are others than before. Only `chunk` may change: it decides about memory and not about results.
+    Called again after an interruption, it resumes after the last finished chunk, and refuses if inputs or options
+    have changed. Only `chunk` may change, since it does not affect results.
 
     Args:
         source: a folder with inverse_inertia.npy, velocity.npy, and a file for each coefficient that is not a number;
             or a mapping from these names to paths. Files are float32 or float64 and have one row per impact, or the
-            shape of a single impact if all have the same.
-        destination: a folder for the results; it is made.
+            shape of a single impact if it is the same for all.
+        destination: a folder for the results; it is created.
         law, rule, accuracy, line_tolerance: as in `solve`.
-        friction, restitution, static_friction, tangential_restitution, mixing: numbers, for those without a file.
-        fields: what to write: any of impulse, velocity, outcome, and the fields of `ImpactInfo`.
-        chunk: impacts at a time.
-        again: begin anew, and overwrite what an earlier call has written.
+        friction, restitution, static_friction, tangential_restitution, mixing: numbers, for coefficients without a
+            file.
+        fields: the results: any of impulse, velocity, outcome, and the fields of `ImpactInfo`.
+        chunk: number of impacts that are solved at a time.
+        again: start from the beginning, and overwrite the results of an earlier call.
         progress: wraps the steps of the loop over chunks, for a progress bar.
 
     Returns:
-        Summary: how many impacts there are, with which outcomes, and how long it took.
+        Summary: number of impacts and of each outcome, and the time.
     """
     began = time.perf_counter()
     numbers = dict(zip(NUMBERS, (friction, restitution, static_friction, tangential_restitution, mixing), strict=True))
@@ -112,7 +113,7 @@ def _check(given: Source, folder: Path, fields: tuple[str, ...], chunk: int) -> 
 
 
 def _shapes(given: Source, fields: tuple[str, ...], options: Options) -> dict[str, jax.ShapeDtypeStruct]:
-    """Of the outputs; here `solve` checks the options, before anything is written."""
+    """Shapes of the outputs. By tracing `solve` this also checks the options before anything is written."""
     rows = {name: np.zeros((1, *TAILS[name]), given.dtype) for name in given.paths}
     one = jax.eval_shape(partial(_fields, fields=fields, options=options), rows | given.shared)
     return {name: jax.ShapeDtypeStruct((given.impacts, *a.shape[1:]), a.dtype) for name, a in one.items()}
@@ -130,7 +131,7 @@ _program = jax.jit(_fields, static_argnames=("fields", "options"))
 def _solved(
     given: Source, fields: tuple[str, ...], options: Options, finished: int, chunk: int, progress: Progress
 ) -> Iterator[Done]:
-    """Results, chunk after chunk; the next chunk is under way when one is handed out."""
+    """Results, chunk after chunk; the next chunk is computed while one is written."""
     mesh = Mesh(np.array(jax.local_devices()), ("impacts",))
     split, alike = NamedSharding(mesh, PartitionSpec("impacts")), NamedSharding(mesh, PartitionSpec())
     lanes = -(-max(1, min(chunk, given.impacts)) // mesh.size) * mesh.size
@@ -149,7 +150,7 @@ def _solved(
 
 
 def _fetched(count: int, result: dict[str, Array], fields: tuple[str, ...]) -> Done:
-    """Without the lanes that only fill the chunk."""
+    """Results as NumPy arrays, without the padding of the chunk."""
     rows = {name: np.asarray(a)[:count] for name, a in result.items()}
     codes, numbers = np.unique(rows["outcome"], return_counts=True)
     outcomes = {Outcome(code).name: int(n) for code, n in zip(codes.tolist(), numbers.tolist(), strict=True)}

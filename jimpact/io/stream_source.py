@@ -1,7 +1,7 @@
 """The inputs of a stream: .npy files with one row per impact, or one row for all impacts, and numbers.
 
-A file is mapped only while a chunk is copied out of it, so that its pages do not pile up in memory. It holds numbers or
-is refused: nothing in it is ever executed.
+A file is mapped only while a chunk is copied from it, so that its pages do not accumulate in memory. Files that do not
+hold numbers are refused; nothing in a file is executed.
 """
 
 import os
@@ -16,24 +16,24 @@ from numpy.lib.format import open_memmap
 
 __all__ = ["NUMBERS", "TAILS", "Given", "Source", "StreamError", "fingerprint", "mapped", "open_source", "read"]
 
-NUMBERS = ("friction", "restitution", "static_friction", "tangential_restitution", "mixing")  # may be one for all
+NUMBERS = ("friction", "restitution", "static_friction", "tangential_restitution", "mixing")  # may be scalars
 TAILS: dict[str, tuple[int, ...]] = {"inverse_inertia": (3, 3), "velocity": (3,), **dict.fromkeys(NUMBERS, ())}
 NEEDED = ("inverse_inertia", "velocity", "friction", "restitution")
 HARMLESS = {"inverse_inertia": np.eye(3), "velocity": np.array([0.0, 0.0, 1.0])}  # separating; coefficients are 0
-SAMPLES = 64  # rows of each file that go into its fingerprint
+SAMPLES = 64  # rows of each file in its fingerprint
 
 Given = str | os.PathLike[str] | Mapping[str, str | os.PathLike[str]]
 
 
 class StreamError(ValueError):
-    """Files that cannot be used; the message is one sentence that names them."""
+    """Files cannot be used; the message is one sentence that names them."""
 
 
 class Source(NamedTuple):
-    """What is known about the impacts."""
+    """The inputs of a stream."""
 
-    paths: dict[str, Path]  # of files with a row per impact
-    shared: dict[str, np.ndarray]  # the same for all impacts
+    paths: dict[str, Path]  # files with a row per impact
+    shared: dict[str, np.ndarray]  # values that are the same for all impacts
     impacts: int
     dtype: np.dtype[Any]
 
@@ -64,7 +64,7 @@ def _listed(folder: str | os.PathLike[str]) -> dict[str, Path]:
 
 
 def _checked(files: dict[str, Path], numbers: Mapping[str, float]) -> Source:
-    """Open every file: one length, one precision."""
+    """Open every file, and check that all have one length and one precision."""
     arrays = {name: mapped(path) for name, path in files.items()}
     for name, array in arrays.items():
         if array.dtype.kind != "f" or array.dtype.itemsize not in (4, 8):
@@ -86,7 +86,7 @@ def _checked(files: dict[str, Path], numbers: Mapping[str, float]) -> Source:
 
 
 def mapped(path: Path) -> np.memmap[Any, Any]:
-    """A .npy file of numbers, mapped for as long as the result is kept."""
+    """A .npy file of numbers, mapped while the result exists."""
     try:
         return open_memmap(path, mode="r")
     except OSError as error:
@@ -96,7 +96,7 @@ def mapped(path: Path) -> np.memmap[Any, Any]:
 
 
 def read(source: Source, start: int, stop: int, lanes: int) -> dict[str, np.ndarray]:
-    """Rows `start` to `stop` of every file, and harmless ones after them up to `lanes`."""
+    """Rows `start` to `stop` of every file, padded with harmless rows up to `lanes`."""
     rows = {name: np.empty((lanes, *TAILS[name]), source.dtype) for name in source.paths}
     for name, path in source.paths.items():
         rows[name][: stop - start] = mapped(path)[start:stop]
@@ -105,7 +105,7 @@ def read(source: Source, start: int, stop: int, lanes: int) -> dict[str, np.ndar
 
 
 def fingerprint(source: Source) -> dict[str, str]:
-    """What tells other inputs from these: shape, precision, time of change, and a checksum of rows all over a file."""
+    """Text that identifies the inputs: shape, precision, time of change, and a checksum of rows across each file."""
     prints = {name: repr(value.tolist()) for name, value in source.shared.items()}
     for name, path in source.paths.items():
         array = mapped(path)

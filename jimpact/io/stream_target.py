@@ -1,8 +1,8 @@
-"""The outputs of a stream, written chunk by chunk, and the record that tells how far they are.
+"""The outputs of a stream, written chunk by chunk, and the record of the finished impacts.
 
-An output is called NAME.unfinished.npy until its last row is there, then NAME.npy; the rows that are not there yet
-are 0. The record, `stream.json`, holds what the stream was begun with and how many impacts are finished. It is
-replaced as a whole, and only when the rows that it counts are on the disk: a process may be killed at any moment.
+An output is called NAME.unfinished.npy until its last row is written, then NAME.npy; rows that are not written yet
+are 0. The record, `stream.json`, holds the inputs and options of the stream and the number of finished impacts. It is
+replaced atomically, after the rows that it counts are on the disk, so that a process may be killed at any time.
 """
 
 import json
@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.format import open_memmap
 
-from jimpact.state import Impact, ImpactInfo
-from jimpact.stream_source import StreamError, mapped
+from jimpact.io.stream_source import StreamError, mapped
+from jimpact.outcome import Impact, ImpactInfo
 
 try:
     import fcntl
-except ImportError:  # not on Windows: there, two runs at once are not noticed
+except ImportError:  # Windows has no lock: two simultaneous runs are not detected there
     fcntl = None  # type: ignore[assignment]
 
 __all__ = ["FIELDS", "RECORD", "Record", "append", "close", "resume", "writing"]
@@ -33,17 +33,17 @@ ANEW = "pass another destination, or again=True (--again) to begin anew"
 
 
 class Record(NamedTuple):
-    """How far a stream is, and what it was begun with."""
+    """The inputs and options of a stream, and its progress."""
 
-    begun_with: dict[str, str]  # inputs and options, in words to compare
+    begun_with: dict[str, str]  # inputs and options, as text to compare
     impacts: int
     finished: int
-    outcomes: dict[str, int]  # of the finished ones
+    outcomes: dict[str, int]  # number of each outcome among the finished impacts
 
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Keep a folder for one process at a time, and say in one sentence what cannot be written."""
+    """Lock a folder for one process, and turn errors of writing into one sentence."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         place = os.open(folder, os.O_RDONLY) if fcntl else None
@@ -60,7 +60,7 @@ def writing(folder: Path) -> Iterator[None]:
 
 
 def _lock(folder: Path, place: int) -> None:
-    """The lock goes with the process, however that ends. Some file systems have none."""
+    """Lock the folder; the lock ends with the process. Some file systems have no locks."""
     try:
         fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -70,7 +70,7 @@ def _lock(folder: Path, place: int) -> None:
 
 
 def resume(folder: Path, shapes: Mapping[str, Any], begun_with: dict[str, str], impacts: int, again: bool) -> Record:
-    """The record to go on from. `shapes` gives each output its shape and dtype."""
+    """The record from which to continue. `shapes` has the shape and dtype of each output."""
     old = None if again else _recall(folder)
     if old is None:
         there = [path for name in FIELDS for path in _names(folder, name) if path.exists()]
@@ -85,7 +85,7 @@ def resume(folder: Path, shapes: Mapping[str, Any], begun_with: dict[str, str], 
 
 
 def append(folder: Path, record: Record, rows: Mapping[str, np.ndarray], outcomes: Mapping[str, int]) -> Record:
-    """Put rows on the disk, and then count them as finished."""
+    """Write rows to the disk, and then count them as finished."""
     for name, values in rows.items():
         path = _names(folder, name)[1]
         whole = mapped(path)
@@ -100,10 +100,10 @@ def append(folder: Path, record: Record, rows: Mapping[str, np.ndarray], outcome
 
 
 def close(folder: Path, fields: tuple[str, ...]) -> None:
-    """All rows are there: give the outputs their names."""
+    """Give the outputs their final names, when all rows are written."""
     for name in fields:
         final, part = _names(folder, name)
-        with suppress(FileNotFoundError):  # renamed before an interruption
+        with suppress(FileNotFoundError):  # the file was renamed before an interruption
             part.replace(final)
 
 
@@ -141,7 +141,7 @@ def _check_outputs(folder: Path, shapes: Mapping[str, Any], record: Record) -> N
 
 
 def _begin(folder: Path, shapes: Mapping[str, Any], record: Record) -> Record:
-    """An empty record first: what follows is done again if it is interrupted."""
+    """Write an empty record first, so that the rest is repeated after an interruption."""
     old = [path for name in FIELDS for path in _names(folder, name) if path.exists()]
     need = sum(math.prod(a.shape) * a.dtype.itemsize for a in shapes.values())
     room = shutil.disk_usage(folder).free + sum(path.stat().st_size for path in old)

@@ -1,8 +1,8 @@
-"""The table of laws: name -> law with its reference, its parameters, and whether it may gain energy."""
+"""The table of laws by name."""
 
 from jimpact.laws import anitescu_potra, bilinear, chatterjee_ruina, composite, smith, sun_baruh, whittaker
+from jimpact.laws.base import Law
 from jimpact.laws.darboux_keller import NEWTON, POISSON, STRONGE
-from jimpact.laws.record import Law
 
 __all__ = ["LAWS", "Law"]
 

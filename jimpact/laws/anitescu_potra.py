@@ -1,26 +1,28 @@
-"""Anitescu & Potra's law: compression and expansion as two algebraic impacts, each with friction against its slip.
+"""Anitescu & Potra's law: compression and expansion are two algebraic impacts, each with friction against its slip.
 
 Source: Anitescu & Potra 1997; Chatterjee & Ruina 1998, section 4.2.4; here with the circular cone that the published
-linear complementarity problem approximates by a pyramid. Assumptions: compression ends without normal velocity, and
-with no slip or friction against it (Whittaker's law without rebound); expansion adds the normal impulse e x that of
-compression (Poisson), again with no slip or friction against it. If this leaves the bodies approaching, the normal
-impulse of expansion grows until they do not. Domain: as Whittaker's law without rebound. Does not gain energy.
+linear complementarity problem approximates by a pyramid. Assumptions: compression ends with zero normal velocity, and
+either without slip or with friction against the final slip (Whittaker's law without rebound). Expansion adds e times
+the normal impulse of compression (Poisson), again with friction against the final slip, if any. If the bodies still
+approach then, the normal impulse of expansion grows until they do not. Domain: that of Whittaker's law without rebound.
+The law does not gain energy.
 """
 
 import jax.numpy as jnp
 
-from jimpact.cone import opposing, opposing_at, stopping_impulse
-from jimpact.laws.record import Answer, Given, Law, Options, answer
+from jimpact.laws.algebraic import stopping_impulse
+from jimpact.laws.base import Answer, Given, Law, Options, answer
+from jimpact.laws.opposing_friction import opposing, opposing_at
 from jimpact.numerics import divide, norm, sqrt
-from jimpact.plane import Plane, moved
-from jimpact.rays import rates
+from jimpact.slip.flow import Plane, moved
+from jimpact.slip.invariant_directions import rates
 from jimpact.types import Flag, Scalar
 
 __all__ = ["LAW"]
 
 
 def impulse(given: Given, options: Options) -> Answer:
-    """Whittaker's impulse for e = 0, then expansion from the slip that it leaves."""
+    """Whittaker's impulse for e = 0, then expansion from the slip after it."""
     plane, e = given.plane, given.e
     ix, iy, p, exists, accurate = opposing(plane, given.x, given.y, given.v, -given.v)
     x, y, _ = moved(plane, given.x, given.y, given.v, ix, iy, p)
@@ -37,7 +39,7 @@ def impulse(given: Given, options: Options) -> Answer:
 
 
 def _grown(plane: Plane, x: Scalar, y: Scalar, least: Scalar) -> tuple[Scalar, Flag]:
-    """Smallest normal impulse beyond `least`, from slip (x, y) and no normal velocity, that ends without any, either.
+    """Smallest normal impulse beyond `least` that starts from slip (x, y) and ends, as it starts, with v = 0.
 
     It ends without slip, or with slip in one of the two directions s in which mu d.s = w.
     """

@@ -1,7 +1,7 @@
-"""What every law takes and gives, and what the table of laws says about each of them.
+"""Arguments and result of a law, and its record in the table of laws.
 
 A law is one pure function of a `Given` impact. Everything is in scaled units, in which the inverse mass along the
-normal and the approach speed are 1; the front door scales, and makes every lane harmless beforehand.
+normal and the approach speed are 1. `solve` scales the input and replaces bad lanes by harmless ones beforehand.
 
 | letter     | meaning                                                       |
 |------------|---------------------------------------------------------------|
@@ -16,17 +16,17 @@ from typing import NamedTuple
 import jax.numpy as jnp
 
 from jimpact.numerics import norm
-from jimpact.plane import Plane, moved
-from jimpact.restitution import StopRule
-from jimpact.slip.lane import Accuracy
-from jimpact.state import ImpactInfo
+from jimpact.outcome import ImpactInfo
+from jimpact.slip.flow import Plane, moved
+from jimpact.slip.restitution import StopRule
+from jimpact.slip.state import Accuracy
 from jimpact.types import Flag, Scalar
 
 __all__ = ["Answer", "Given", "Law", "Options", "answer", "plausible"]
 
 
 class Given(NamedTuple):
-    """One impact before it happens: valid, and approaching."""
+    """One valid impact that approaches, before it happens."""
 
     plane: Plane  # inverse inertia and kinetic friction
     x: Scalar
@@ -39,7 +39,7 @@ class Given(NamedTuple):
 
 
 class Options(NamedTuple):
-    """What is the same for all lanes."""
+    """Options that are the same for all lanes."""
 
     rule: StopRule
     accuracy: Accuracy
@@ -54,8 +54,8 @@ class Answer(NamedTuple):
     x: Scalar
     y: Scalar
     v: Scalar
-    inside: Flag  # within the domain of the law
-    finished: Flag  # as accurate as asked for
+    inside: Flag  # whether the impact is in the domain of the law
+    finished: Flag  # whether the impulse is as accurate as requested
     info: ImpactInfo
 
 
@@ -67,18 +67,18 @@ class Law(NamedTuple):
     reference: str
     parameters: tuple[str, ...]  # arguments of `solve` that it needs
     may_gain_energy: bool
-    rule: StopRule | None = None  # of a law that follows the slip
-    rules: tuple[str, ...] = ()  # names of the rules to choose from, of a law that leaves it open
+    rule: StopRule | None = None  # the stop rule of a law that follows the slip
+    rules: tuple[str, ...] = ()  # names of the stop rules that other laws accept as `rule`
     domain: str = "every impact"
 
     @property
     def tells_stick(self) -> bool:
-        """Whether it tells stick from slip during the impact, and so has a static friction."""
+        """Whether the law distinguishes stick from slip during the impact, and so uses static friction."""
         return self.rule is not None or bool(self.rules)
 
 
 def answer(given: Given, ix: Scalar, iy: Scalar, p: Scalar, inside: Flag, finished: Flag, **known: Scalar) -> Answer:
-    """The answer of an algebraic law: velocities follow from the impulse; of `info`, only what is `known`."""
+    """The answer of an algebraic law: velocities and energy follow from the impulse; `known` has other fields."""
     x, y, v = moved(given.plane, given.x, given.y, given.v, ix, iy, p)
     unknown = jnp.full_like(p, jnp.nan)
     none = jnp.where(jnp.isnan(p), 0, -1).astype(jnp.int32)  # -1, but spread over devices like p
@@ -88,6 +88,6 @@ def answer(given: Given, ix: Scalar, iy: Scalar, p: Scalar, inside: Flag, finish
 
 
 def plausible(ix: Scalar, iy: Scalar, p: Scalar, v: Scalar, static: Scalar, slack: float) -> Flag:
-    """Finite, pushing, not approaching, and within the friction cone: what every law promises."""
+    """Whether the result is finite, pushes, does not approach, and is within the friction cone, as for every law."""
     cone = norm(ix, iy) <= static * p * (1 + slack) + slack * p
     return jnp.isfinite(ix + iy + p) & (p > 0) & (v >= -slack * (1 + p)) & cone

@@ -1,22 +1,22 @@
-"""The bilinear law of spheres and disks: reversed slip, cut at the cone.
+"""The bilinear law of spheres and disks: slip is reversed, and friction limited by the cone.
 
 Source: Walton 1992; Brach 1991; Chatterjee & Ruina 1998, equation (9). Assumptions: normal and tangential motion
 do not couple, and friction acts against the initial slip. Domain: an inverse inertia without coupling of the normal
-(d = 0), and slip along a principal axis of its tangential block; other lanes are OUTSIDE. There it is the same as
+(d = 0), and slip along a principal axis of its tangential block; other lanes are OUTSIDE. In this domain it agrees with
 Chatterjee & Ruina's law, and never gains energy.
 """
 
 import jax.numpy as jnp
 
-from jimpact.laws.record import Answer, Given, Law, Options, answer
+from jimpact.laws.base import Answer, Given, Law, Options, answer
 from jimpact.numerics import divide, norm
-from jimpact.plane import solve_b
+from jimpact.slip.flow import solve_b
 
 __all__ = ["LAW"]
 
 
 def impulse(given: Given, options: Options) -> Answer:
-    """Normal impulse -(1 + e) v / w; against the slip min(mu p, (1 + e_t) |slip| / b)."""
+    """Normal impulse p = -(1 + e) v / w, and friction min(mu p, (1 + e_t) |slip| / b) against the slip."""
     plane, x, y = given.plane, given.x, given.y
     r = norm(x, y)
     sx, sy = divide(x, r), divide(y, r)

@@ -1,24 +1,24 @@
-"""Chatterjee & Ruina's law: a weighted sum of the frictionless and the sticking plastic impulse, cut at the cone.
+"""Chatterjee & Ruina's law: a weighted sum of the frictionless and the sticking plastic impulse, limited by the cone.
 
 Source: Chatterjee & Ruina 1998, equations (3), (4) and (10)-(14). Assumptions: normal restitution e is kinematic,
-tangential restitution e_t says how much of the slip is reversed (1: all, 0: none but it stops, -1: frictionless).
-Domain: every impact, e in [0, 1], e_t in [-1, 1]. Never gains energy, stays in the cone. No normal rebound for a
-grazing start; may reverse the spin of a sphere (e_t > 0), which no law without tangential restitution can.
+tangential restitution e_t is the share of the slip that is reversed (1: all, 0: slip stops, -1: frictionless).
+Domain: every impact, e in [0, 1], e_t in [-1, 1]. The law never gains energy and stays in the cone. It gives no normal
+rebound for a grazing start, and may reverse the spin of a sphere (e_t > 0).
 
-Where the candidate lies on the cone both branches give the same impulse; the derivative is that of the inside.
+If the candidate lies on the cone, both branches give the same impulse; the derivative is that of the inside.
 """
 
 import jax.numpy as jnp
 
-from jimpact.cone import stopping_impulse
-from jimpact.laws.record import Answer, Given, Law, Options, answer
+from jimpact.laws.algebraic import stopping_impulse
+from jimpact.laws.base import Answer, Given, Law, Options, answer
 from jimpact.numerics import norm
 
 __all__ = ["LAW"]
 
 
 def impulse(given: Given, options: Options) -> Answer:
-    """P = (1 + e) P_I + kappa (P_II - P_I), with P_I frictionless and P_II sticking, both without rebound."""
+    """P = (1 + e) P_I + kappa (P_II - P_I), where P_I is frictionless and P_II sticks, both without rebound."""
     plane, e, e_t = given.plane, given.e, given.e_t
     plastic = -given.v / plane.w
     ix, iy, p = stopping_impulse(plane, given.x, given.y, given.v, jnp.zeros_like(given.v))

@@ -1,22 +1,22 @@
 """A mixture of Chatterjee & Ruina's law and a law that follows the slip.
 
 Source: Chatterjee & Ruina 1998, section 5.3: sigma x their law + (1 - sigma) x Routh's. Assumptions: those of both.
-The permissible impulses are a convex set, so a mixture of two of them is permissible: does not gain energy, with the
-rule of Poisson or of Stronge. Domain: every impact, mixing in [0, 1]. Has both a normal rebound for a grazing start
-(from the slip) and a tangential one (from e_t).
+The permissible impulses are a convex set, so a mixture of two of them is permissible: the law does not gain energy,
+with the rule of Poisson or of Stronge. Domain: every impact, mixing in [0, 1]. The law has both a normal rebound for a
+grazing start (from the law that follows the slip) and a tangential one (from e_t).
 
-`info` has the energy of the mixture; what happened during the impact is not defined for it.
+`info` has the energy of the mixture; events and works are not defined for it.
 """
 
 from jimpact.laws import chatterjee_ruina
+from jimpact.laws.base import Answer, Given, Law, Options, answer
 from jimpact.laws.darboux_keller import darboux_keller
-from jimpact.laws.record import Answer, Given, Law, Options, answer
 
 __all__ = ["LAW"]
 
 
 def impulse(given: Given, options: Options) -> Answer:
-    """The weighted sum, with the stop rule of the options; the slip is followed to a twentieth of the usual error."""
+    """The weighted sum, with the stop rule of the options and a twentieth of the tolerance for the slip."""
     level = options.accuracy
     level = level._replace(tolerance=0.05 * level.tolerance, steps=level.steps + 2 * (level.steps // 8))
     one, other = chatterjee_ruina.impulse(given, options), darboux_keller(given, options._replace(accuracy=level))

@@ -5,32 +5,32 @@ one point of contact, Coulomb friction at every instant, no tangential complianc
 positive definite inverse inertia, any approach velocity, friction >= 0, static friction >= friction,
 restitution in [0, 1].
 
-* stronge: restitution ends at work = e^2 x |work of compression| (Stronge 1990). Never gains energy.
+* stronge: restitution ends at work = e^2 x |work of compression| (Stronge 1990). It never gains energy.
 * poisson: restitution ends at impulse = e x impulse of compression (Poisson 1817, Routh 1897); with several
-  compressions both are sums over all phases. Does not gain kinetic energy (Ivanov 1992), though the normal force may
-  release more work than it stored.
-* newton: restitution ends at normal velocity = -e x the one before (Newton 1687; Whittaker 1904 for its use with
-  friction). Can gain kinetic energy with friction; the ledger in `ImpactInfo` shows it. Gives no rebound for a
-  grazing start.
+  compressions both are sums over all phases. It does not gain kinetic energy (Ivanov 1992), though the normal force may
+  do more work in restitution than it stored in compression.
+* newton: restitution ends at normal velocity = -e x normal velocity before (Newton 1687; Whittaker 1904 for its use
+  with friction). It can gain kinetic energy with friction; the ledger in `ImpactInfo` shows the gain. It gives no
+  rebound for a grazing start.
 """
 
 from typing import NamedTuple
 
 import jax.numpy as jnp
 
-from jimpact.laws.record import Answer, Given, Law, Options, answer, plausible
+from jimpact.laws.base import Answer, Given, Law, Options, answer, plausible
 from jimpact.numerics import where
-from jimpact.restitution import RULES
+from jimpact.slip.batch_scan import follow
 from jimpact.slip.events import line_start
-from jimpact.slip.integrate import follow
-from jimpact.slip.lane import Lane, Stage, State, lane_of
+from jimpact.slip.restitution import RULES
+from jimpact.slip.state import Lane, Stage, State, lane_of
 from jimpact.types import Scalar
 
 __all__ = ["NEWTON", "POISSON", "STRONGE", "Events", "answer_of", "darboux_keller", "events_of", "given_lane"]
 
 
 class Events(NamedTuple):
-    """Normal impulse at each event; nan where it did not happen."""
+    """Normal impulse at each event; nan if the event did not happen."""
 
     compression_end: Scalar
     recompression_start: Scalar
@@ -51,11 +51,11 @@ def given_lane(given: Given) -> Lane:
 
 
 def answer_of(given: Given, lane: Lane, end: State, options: Options) -> Answer:
-    """Impulse, velocity, ledger and events of a solution."""
+    """Impulse, velocity, ledger and events of a solution; one that violates its stop rule is not finished."""
     events, ledger = events_of(lane, end, options.accuracy.line)._asdict(), end.ledger
     p = events.pop("end")
     started = (lane.x0 != 0) | (lane.y0 != 0)
-    stuck = lane.sticks & ~(lane.held & (end.stage == Stage.STOP))  # static friction holds only what has come to rest
+    stuck = lane.sticks & ~(lane.held & (end.stage == Stage.STOP))  # static friction holds only slip that reached zero
     case = where(end.compressing_at_zero, 1, 3) + where(stuck, 0, 1)
     mode = where(started, where(jnp.isnan(end.zero_at), 0, case), where(lane.sticks, 5, 6))
     found = answer(
@@ -74,12 +74,15 @@ def answer_of(given: Given, lane: Lane, end: State, options: Options) -> Answer:
     )
     works = ledger.compression_work + ledger.restitution_work
     info = found.info._replace(friction_work=found.info.kinetic_energy_change - works)
-    good = found.finished & plausible(end.ix, end.iy, p, found.v, given.static, options.accuracy.trusted)
-    return found._replace(finished=good, info=info)
+    trusted = options.accuracy.trusted
+    kept = jnp.abs(options.rule.missing(ledger, end.v, lane.v0, lane.e)) <= trusted * (1 + p - ledger.compression_work)
+    good = found.finished & kept & plausible(end.ix, end.iy, p, found.v, given.static, trusted)
+    rests = lane.sticks & (end.stage == Stage.ZERO)
+    return found._replace(x=where(rests, 0, found.x), y=where(rests, 0, found.y), finished=good, info=info)
 
 
 def events_of(lane: Lane, end: State, line_tolerance: float) -> Events:
-    """When everything happened, in scaled units."""
+    """The events in scaled units."""
     ledger, nan = end.ledger, jnp.nan
     again = ledger.compressions > 1
     line = line_start(lane.plane, lane.rate, end.line, line_tolerance)

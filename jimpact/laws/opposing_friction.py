@@ -1,4 +1,4 @@
-"""Friction that opposes the slip it leaves: the algebraic problem behind the laws of Whittaker and Anitescu & Potra.
+"""Friction that opposes the final slip: the algebraic problem of the laws of Whittaker and Anitescu & Potra.
 
 An impulse changes the normal velocity by `a` and leaves the slip l s / k, where |s| = 1 and k = w - mu d.s, while
 friction acts against s: the normal impulse is a / k, and
@@ -10,14 +10,14 @@ with gamma the slip before. |s| = 1 is a polynomial of degree four in l, whose r
     |l f + mu adj(A) f|^2 = det(l + mu A)^2.
 
 The difference of the two sides is monotone between the zeros of its derivative, which is monotone between those of the
-next one, which has a formula. So every root is bracketed beforehand, none is missed, and none is found twice.
-Derivatives come from the equation: the last Newton step is differentiated, and nothing before it.
+next derivative, which are known in closed form. So every root is bracketed beforehand, none is missed, and none is
+found twice. Derivatives come from the equation: only the last Newton step is differentiated.
 
 | letter | meaning                                             | unit    |
 |--------|-----------------------------------------------------|---------|
 | a      | change of the normal velocity                       | m/s     |
 | f, A   | right side and matrix of the equation of slip       | see w, B|
-| l      | slip after x k                                      |         |
+| l      | length of the final slip x k                        |         |
 """
 
 from functools import partial
@@ -26,46 +26,27 @@ import jax.numpy as jnp
 from jax.lax import stop_gradient
 from jaxtyping import Float
 
+from jimpact.laws.algebraic import normal_rate, stopping_impulse
 from jimpact.numerics import divide, norm, sqrt
-from jimpact.plane import (
-    Matrix2,
-    Plane,
-    secular_direction,
-    secular_step,
-    solve_b,
-    sticks,
-)
 from jimpact.roots import bracketed_root, horner_slope
+from jimpact.slip.flow import Matrix2, Plane, solve_b
+from jimpact.slip.stick import secular_direction, secular_step, sticks
 from jimpact.types import Array, Flag, Scalar
 
-__all__ = ["normal_rate", "opposing", "opposing_at", "stopping_impulse"]
+__all__ = ["opposing", "opposing_at"]
 
-SLOPE_STEPS = 20  # in a bracket: the edges need not be exact
-ROOT_STEPS = 14  # in a bracket, of a function that is nearly linear
-ON_CONE = 256  # x epsilon: closer to the cone than this, round-off may find neither stick nor slide
-JAMMED = {"float64": 1.6e-6, "float32": 3e-4}  # a smaller k, relative to its terms, is not known well enough
-POLISH = 3  # steps of Newton's method on the secular equation, which is nearly linear there
-
-
-def normal_rate(plane: Plane, sx: Scalar, sy: Scalar) -> Scalar:
-    """k = dv/dp, change of the normal velocity per normal impulse, while slip is along the unit vector s."""
-    return plane.w - plane.mu * (plane.dx * sx + plane.dy * sy)
-
-
-def stopping_impulse(plane: Plane, x: Scalar, y: Scalar, v: Scalar, after: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """Impulse that stops the slip (x, y) and turns the normal velocity v into `after`."""
-    ux, uy = solve_b(plane, plane.dx, plane.dy)
-    p = (after - v + ux * x + uy * y) / (plane.w - plane.dx * ux - plane.dy * uy)
-    ix, iy = solve_b(plane, -x - plane.dx * p, -y - plane.dy * p)
-    return ix, iy, p
+SLOPE_STEPS = 20  # iterations for the ends of brackets, which need not be exact
+ROOT_STEPS = 14  # iterations for a root, of a nearly linear function
+ON_CONE = 256  # x epsilon: nearer to the cone, round-off may exclude both stick and sliding
+JAMMED = {"float64": 1.6e-6, "float32": 3e-4}  # a smaller k, relative to its terms, is not accurate
+POLISH = 3  # steps of Newton's method on the secular equation, which is nearly linear near the root
 
 
 def opposing(plane: Plane, x: Scalar, y: Scalar, v: Scalar, a: Scalar) -> tuple[Scalar, Scalar, Scalar, Flag, Flag]:
-    """Impulse that changes the normal velocity by a > 0 and stops the slip, or else opposes it.
+    """Impulse that changes the normal velocity by a > 0 and stops the slip, or else opposes the final slip.
 
-    Returns also whether it exists, and whether it is accurate.
-
-    Where the impulse that stops the slip is on the cone, the derivative is that of stopping.
+    Also returns whether the impulse exists, and whether it is accurate. If the impulse that stops the slip is on the
+    cone, the derivative is that of stopping.
     """
     mu = plane.mu
     ix, iy, p = stopping_impulse(plane, x, y, v, v + a)
@@ -92,7 +73,7 @@ def opposing(plane: Plane, x: Scalar, y: Scalar, v: Scalar, a: Scalar) -> tuple[
     k = normal_rate(plane, sx, sy)
     accurate = jnp.abs(sx * sx + sy * sy - 1) <= jnp.finfo(k.dtype).eps ** 0.5
     exists &= (k > 0) | ~accurate
-    # At grazing approach friction that jams leaves so small a k that round-off of it is no longer small.
+    # With friction that jams at grazing approach, k is so small that its round-off matters.
     accurate &= k > JAMMED[k.dtype.name] * (plane.w + mu * norm(plane.dx, plane.dy))
     slide = a / jnp.where(k > 0, k, 1)
     impulse = (-mu * slide * sx, -mu * slide * sy, slide)
@@ -102,11 +83,11 @@ def opposing(plane: Plane, x: Scalar, y: Scalar, v: Scalar, a: Scalar) -> tuple[
 
 
 def opposing_at(plane: Plane, x: Scalar, y: Scalar, p: Scalar) -> tuple[Scalar, Scalar]:
-    """Tangential impulse beside the normal impulse p >= 0 that stops the slip (x, y), or else opposes what is left.
+    """Tangential impulse for the normal impulse p >= 0 that stops the slip (x, y), or else opposes the final slip.
 
-    (l + mu p B) s = f with f the slip without friction: one root, because B is positive definite. Where the impulse
-    that stops the slip is on the cone, the derivative is that of stopping, but for p = 0 and no slip: there it is
-    that of whatever happens to a small p.
+    (l + mu p B) s = f, where f is the slip without friction, has one root because B is positive definite. If the
+    impulse that stops the slip is on the cone, the derivative is that of stopping, except at p = 0 without slip: there
+    it is the derivative for a small p.
     """
     mu = plane.mu
     fx, fy = x + plane.dx * p, y + plane.dy * p
@@ -122,14 +103,14 @@ def opposing_at(plane: Plane, x: Scalar, y: Scalar, p: Scalar) -> tuple[Scalar, 
 
 
 def _closest_root(plane: Plane, fx: Scalar, fy: Scalar, M: Matrix2) -> Scalar:
-    """The root with k > 0 whose s is closest to f in direction; -1 where there is none. All are below `size`."""
+    """The root with k > 0 whose s is closest to f in direction; -1 if there is none. All roots are below `size`."""
     size = 2 * (norm(fx, fy) + jnp.abs(M[0]) + jnp.abs(M[1]) + jnp.abs(M[2]) + jnp.abs(M[3]))
     fx, fy, m0, m1, m2, m3 = (entry / size for entry in (fx, fy, *M))
     gx, gy = m3 * fx - m1 * fy, m0 * fy - m2 * fx
     trace, det = m0 + m3, m0 * m3 - m1 * m2
 
     def excess(t: Scalar) -> tuple[Scalar, Scalar]:
-        """|det(t + M)| - |t f + g|, nearly linear, and its slope."""
+        """|det(t + M)| - |t f + g|, which is nearly linear, and its slope."""
         x, y, area = t * fx + gx, t * fy + gy, det + t * (trace + t)
         length, sign = norm(x, y), jnp.where(area < 0, -1, 1)
         return sign * area - length, sign * (trace + 2 * t) - divide(x * fx + y * fy, length)
@@ -147,10 +128,10 @@ def _closest_root(plane: Plane, fx: Scalar, fy: Scalar, M: Matrix2) -> Scalar:
 
 
 def _edges(linear: Scalar, square: Scalar, trace: Scalar, det: Scalar) -> Float[Array, "edges ..."]:
-    """Points from 0 to 1, in order (first axis), between which |t f + g|^2 = det(t + M)^2 has at most one root each.
+    """Sorted points from 0 to 1 (first axis), between which |t f + g|^2 = det(t + M)^2 has at most one root each.
 
     The difference of the two sides, t^4 + 2 trace t^3 + square t^2 + linear t + .., is monotone between the zeros of
-    its slope. The zeros of det(t + M) part roots that are closer to each other than those zeros can be told.
+    its slope. The zeros of det(t + M) also separate roots that are too close for these zeros to separate numerically.
     """
     slope = partial(horner_slope, [linear, 2 * square, 6 * trace, jnp.full_like(trace, 4)])
     middle, spread = -0.5 * trace, 0.25 * sqrt(4 * trace * trace - 8 / 3 * square)
@@ -158,7 +139,7 @@ def _edges(linear: Scalar, square: Scalar, trace: Scalar, det: Scalar) -> Float[
     bends = jnp.stack([zero, jnp.clip(middle - spread, 0, 1), jnp.clip(middle + spread, 0, 1), one])
     still = bracketed_root(slope, bends[:-1], bends[1:], SLOPE_STEPS)[0]
     gap = sqrt(0.25 * trace * trace - det)
-    far = middle + jnp.where(middle < 0, -gap, gap)  # the other zero, without subtraction, is det / far
+    far = middle + jnp.where(middle < 0, -gap, gap)  # the other zero is det / far, without cancellation
     inner = (jnp.where(gap > 0, jnp.clip(a, 0, 1), 0) for a in (far, divide(det, far)))
     return jnp.stack([zero, *_sorted([*still, *inner]), one])
 

@@ -5,19 +5,19 @@ before; the tangential impulse is -mu p q, where
 
     q = (i |i| + f |f|) / (|i|^2 + |f|^2)        i, f: slip before and after
 
-Domain: every impact. Never gains energy, stays in the cone; reverses the slip of a sphere if friction is high; no
-normal rebound for a grazing start. Without slip before, q is the direction of the slip after: Whittaker's law,
-which is the limit of this one; its derivative by the slip is not.
+Domain: every impact. The law never gains energy and stays in the cone. It reverses the slip of a sphere if friction is
+high, and gives no normal rebound for a grazing start. Without slip before, q is the direction of the slip after, as in
+Whittaker's law, which is the limit of this law; the derivative with respect to the slip is not continuous there.
 
 In units of the slip before, with n = p / |i|, the slip after y and the normal impulse n solve
 
     y - i + n (mu B q(y) - d) = 0        n (w - mu d.q(y)) = a        a: change of the normal velocity
 
-At given n > 0 the first has one solution: the symmetric part of dq/dy is positive semidefinite, so its left side
-is monotone in the norm of B^-1. Newton's method finds it from y = -i. The second may have several roots (and always
-some with n < 0); the physical one is the first as n grows from 0. So n grows by steps, with y following, until the
-change of the normal velocity is passed, and Newton's method on both equations ends it in that bracket. The
-derivative is that of the equations: the last Newton step is differentiated, and nothing before it.
+At given n > 0 the first equation has one solution: the symmetric part of dq/dy is positive semidefinite, so the left
+side is monotone in the norm of B^-1. Newton's method finds it from y = -i. The second equation may have several roots
+(and always has some with n < 0); the physical one is the first as n grows from 0. So n grows in steps, each with its y,
+until the change of the normal velocity exceeds a. This brackets the root, and Newton's method on both equations finds
+it. The derivative is that of the equations: only the last Newton step is differentiated.
 """
 
 from typing import NamedTuple
@@ -27,25 +27,26 @@ import jax.numpy as jnp
 from jax import lax
 from jax.lax import stop_gradient
 
-from jimpact.cone import normal_rate, opposing
-from jimpact.laws.record import Answer, Given, Law, Options, answer
+from jimpact.laws.algebraic import normal_rate
+from jimpact.laws.base import Answer, Given, Law, Options, answer
+from jimpact.laws.opposing_friction import opposing
 from jimpact.numerics import divide, norm
-from jimpact.plane import Plane, solve_b
+from jimpact.slip.flow import Plane, solve_b
 from jimpact.types import Flag, Scalar
 
 __all__ = ["LAW"]
 
-FIRST_STEPS = 12  # from y = -i: 8 suffice for all but 5 of 10,000 random impacts
-GROWTH = 1.5  # of n in one step: y follows to three digits in two Newton steps, on 99.9 % of random impacts
+FIRST_STEPS = 12  # Newton steps from y = -i: 8 suffice for all but 5 of 10,000 random impacts
+GROWTH = 1.5  # factor of n in one step: two Newton steps then give y to three digits on 99.9 % of random impacts
 FOLLOWING_STEPS = 2
 GROWING_STEPS = 72  # 1.5^72 = 5e12
-NEAR = 1e-4  # of the slip: closer than this, what the second equation lacks has its sign
-LOST = 4096  # x epsilon x its terms: a change of the normal velocity that is missed by more is not the one asked for
-LAST_STEPS = 12  # in the bracket; 6 reach round-off on 99.9 % of random impacts
+NEAR = 1e-4  # relative error of the slip after below which the residual of the second equation has the right sign
+LOST = 4096  # x epsilon x its terms: largest error of the change of the normal velocity
+LAST_STEPS = 12  # Newton steps in the bracket; 6 reach round-off on 99.9 % of random impacts
 
 
 class Guess(NamedTuple):
-    """Slip after and normal impulse, in units of the slip before; once `passed`, the root is between low and high."""
+    """Slip after and normal impulse, in units of the slip before; if `passed`, the root is between low and high."""
 
     x: Scalar
     y: Scalar
@@ -56,7 +57,7 @@ class Guess(NamedTuple):
 
 
 class Tangent(NamedTuple):
-    """Both equations, linearised: the slip after is (x + ax + bx dn, ..), and the second lacks `lacks` - `slope` dn."""
+    """Both equations, linearised: the slip after is (x + ax + bx dn, ..), the second residual `lacks` - `slope` dn."""
 
     ax: Scalar
     ay: Scalar
@@ -89,7 +90,7 @@ def impulse(given: Given, options: Options) -> Answer:
 
 
 def _tangential(plane: Plane, ix: Scalar, iy: Scalar, x: Scalar, y: Scalar, n: Scalar) -> tuple[Scalar, Scalar]:
-    """Tangential impulse: -mu n q; where friction is so high that q is a small difference, by the change of slip."""
+    """Tangential impulse -mu n q; from the change of slip where friction is high and q is a small difference."""
     qx, qy = _average(x, y, ix, iy)
     by_slip = solve_b(plane, x - ix - plane.dx * n, y - iy - plane.dy * n)
     high = plane.mu * n * (plane.bxx + plane.byy) > 2 * (1 + norm(x, y) + norm(plane.dx, plane.dy) * n)
@@ -97,7 +98,7 @@ def _tangential(plane: Plane, ix: Scalar, iy: Scalar, x: Scalar, y: Scalar, n: S
 
 
 def _restores(plane: Plane, a: Scalar, tx: Scalar, ty: Scalar, p: Scalar) -> Flag:
-    """Whether the impulse changes the normal velocity by a, but for round-off."""
+    """Whether the impulse changes the normal velocity by a, to round-off."""
     size = plane.w * p + norm(plane.dx, plane.dy) * norm(tx, ty)
     return jnp.abs(plane.w * p + plane.dx * tx + plane.dy * ty - a) <= LOST * jnp.finfo(p.dtype).eps * size
 
@@ -112,7 +113,7 @@ def _root(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar) -> Guess:
     def grow(guess: Guess, _: None) -> tuple[Guess, None]:
         x, y = _next(*problem, guess.x, guess.y, guess.n)
         n = GROWTH * guess.n
-        high = GROWTH * n  # the slip may be off by a little, and the root lie beyond n
+        high = GROWTH * n  # beyond n, since the slip is not exact and the root may lie beyond n
         new = Guess(x, y, n, guess.n, high, n * normal_rate(plane, *_average(x, y, ix, iy)) >= a)
         return jax.tree.map(lambda old, new: jnp.where(guess.passed, old, new), guess, new), None
 
@@ -126,7 +127,7 @@ def _root(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar) -> Guess:
 
 
 def _next(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar, x: Scalar, y: Scalar, n: Scalar) -> tuple[Scalar, Scalar]:
-    """The slip after at GROWTH n, from that at n."""
+    """The slip after at the normal impulse GROWTH n, from that at n."""
     at = _tangent(plane, ix, iy, a, x, y, n)
     more = (GROWTH - 1) * n
     x, y = x + at.ax + at.bx * more, y + at.ay + at.by * more
@@ -134,16 +135,16 @@ def _next(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar, x: Scalar, y: Scalar,
 
 
 def _narrowed(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar, guess: Guess) -> tuple[Scalar, Scalar, Scalar, Scalar]:
-    """Slip after, and n, after a step of Newton's method on both equations, kept in the bracket.
+    """Slip after and n, by a step of Newton's method on both equations within the bracket.
 
-    With it the side of the root on which n was: 1 short of it, -1 beyond, 0 not known.
+    The last result is the side of the root on which the old n was: 1 below, -1 beyond, 0 not known.
     """
     at = _tangent(plane, ix, iy, a, guess.x, guess.y, guess.n)
     known = jnp.abs(at.ax) + jnp.abs(at.ay) <= NEAR * (1 + norm(guess.x, guess.y))
     side = jnp.where(known, jnp.where(at.lacks > 0, 1.0, -1.0), 0.0).astype(at.lacks.dtype)
     low, high = jnp.where(side > 0, guess.n, guess.low), jnp.where(side < 0, guess.n, guess.high)
     newton = guess.n + divide(at.lacks, at.slope)
-    slack = NEAR * (high - low) + 4 * jnp.finfo(newton.dtype).eps * high  # round-off may point out of the bracket
+    slack = NEAR * (high - low) + 4 * jnp.finfo(newton.dtype).eps * high  # round-off may leave the bracket
     inside = (newton >= low - slack) & (newton <= high + slack)
     margin = 0.1 * (high - low)
     n = jnp.where(inside, newton, jnp.clip(newton, low + margin, high - margin))
@@ -162,7 +163,7 @@ def _corrected(
 
 
 def _tangent(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar, x: Scalar, y: Scalar, n: Scalar) -> Tangent:
-    """At x, y, n, which carry no derivative: the coefficients have none, and the values that of the problem."""
+    """The tangent at x, y, n, which carry no derivative. Its residuals carry that of the problem, its slopes none."""
     qx, qy = _average(x, y, ix, iy)
     rate_x = plane.dx - plane.mu * (plane.bxx * qx + plane.bxy * qy)
     rate_y = plane.dy - plane.mu * (plane.bxy * qx + plane.byy * qy)

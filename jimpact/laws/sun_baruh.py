@@ -1,14 +1,15 @@
-"""Sun & Baruh's law: two stages, each with one direction of friction, taken from the same stage without friction.
+"""Sun & Baruh's law: two stages, each with one direction of friction, which follows from the stage without friction.
 
-Source: Sun & Baruh 2022, sections 3 and 4, with the corrections that their equations (60)-(65) need: (36),
-(46)-(48), (50) and (51) are used. Assumptions: friction of a stage (compression, restitution) opposes the slip
-that the stage would end with if there were no friction; a stage in which sliding ends is split where it does, and
-goes on by sticking if |B^-1 d| <= static friction, else by sliding in the direction of a frictionless impact. "Sliding
-ends" is no slip with |tangential impulse| = mu x normal impulse, whatever its direction. Restitution ends by the rule
-of Poisson or by the energetic rule (Stronge). Exact in the plane; in space an approximation of what `poisson` and
-`stronge` solve, and it can gain energy: the friction of a stage may push along the slip.
+Source: Sun & Baruh 2022, sections 3 and 4. Equations (60)-(65) need corrections: (36), (46)-(48), (50) and (51) are
+used instead. Assumptions: friction of a stage (compression, restitution) opposes the slip with which the stage would
+end without friction. A stage in which sliding ends is split there, and continues with stick if |B^-1 d| <= static
+friction, else with sliding in the direction of a frictionless impact. "Sliding ends" means zero slip with |tangential
+impulse| = mu x normal impulse in any direction. Restitution ends by the rule of Poisson or of Stronge. The law is exact
+in the plane. In space it is an approximation of `poisson` and `stronge`, and can gain energy, because the friction of a
+stage may push along the slip.
 
-Domain: impacts in which each stage ends, and not in approach; others are OUTSIDE. `info.mode` is their case 0..6.
+Domain: impacts in which each stage ends, and the bodies do not approach after; others are OUTSIDE. `info.mode` is the
+case 0..6.
 
 | letter | meaning                                                        |
 |--------|----------------------------------------------------------------|
@@ -22,17 +23,18 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jimpact.laws.record import Answer, Given, Law, Options, answer
+from jimpact.laws.base import Answer, Given, Law, Options, answer
 from jimpact.numerics import divide, largest, norm, sqrt
-from jimpact.plane import Plane, moved, solve_b, sticks
-from jimpact.restitution import Ledger, Slopes, book, change_phase, open_ledger
+from jimpact.slip.flow import Plane, moved, solve_b
+from jimpact.slip.restitution import Ledger, Slopes, StopRule, book, change_phase, open_ledger
+from jimpact.slip.stick import sticks
 from jimpact.types import Flag, Scalar
 
 __all__ = ["LAW"]
 
 
 class At(NamedTuple):
-    """Where the impact is: tangential impulse, velocity, and the ledger of the normal impulse."""
+    """State of the impact: tangential impulse, velocity, and the ledger of the normal impulse."""
 
     ix: Scalar
     iy: Scalar
@@ -44,39 +46,15 @@ class At(NamedTuple):
 
 def impulse(given: Given, options: Options) -> Answer:
     """Compression, then restitution, each in one piece or two."""
-    plane, v, e, rule = given.plane, given.v, given.e, options.rule
-    zero = jnp.zeros_like(v)
+    plane, v, rule = given.plane, given.v, options.rule
     started = (given.x != 0) | (given.y != 0)
     stick = sticks(plane, given.static)
-    # Zero, with the derivative of an impulse that stops what little slip there is.
+    # The value is zero; the derivative is that of an impulse that stops a small slip.
     hx, hy = (jnp.where(~started & stick, a, 0) for a in solve_b(plane, -given.x, -given.y))
     start = At(hx, hy, given.x, given.y, v + plane.dx * hx + plane.dy * hy, open_ledger(v))
 
-    halt, stops = _sliding_ends(plane, start, started)
-    halts = stops & (halt.v < 0)
-    rested = halts | ~started
-    at = _choose(halts, halt, start)
-    t = _friction(plane, at, -v / plane.w, rested, stick)
-    k = plane.w + plane.dx * t[0] + plane.dy * t[1]
-    ends = k > 0
-    at = _moved(plane, at, t, jnp.where(ends, -at.v / jnp.where(ends, k, 1), 1))
-    at = at._replace(v=zero, ledger=change_phase(at.ledger, jnp.ones_like(ends), zero, jnp.ones_like(k), zero))
-    slip_end = jnp.where(halts, halt.ledger.impulse, jnp.nan)
-
-    missing = lambda at: rule.missing(at.ledger, at.v, v, e)  # noqa: E731
-    sticking = rested & stick
-    halt, stops = _sliding_ends(plane, at, ~rested)
-    halts_later = stops & (missing(halt) > 0)
-    frictionless = rule.distance(missing(at), at.v, Slopes(plane.w, zero, zero), at.ledger, e)
-    first = _friction(plane, at, frictionless, sticking, stick)
-    second = _friction(plane, at, frictionless, halts_later, stick)
-    at = _choose(halts_later, halt, at)
-    t = tuple(jnp.where(halts_later, b, a) for a, b in zip(first, second, strict=True))
-    k = plane.w + plane.dx * t[0] + plane.dy * t[1]
-    p = rule.distance(missing(at), at.v, Slopes(k, zero, zero), at.ledger, e)
-    reached = jnp.isfinite(p)
-    at = _moved(plane, at, t, jnp.where(reached, p, 1))
-
+    at, halts, slip_end, ends = _compression(plane, start, started, stick)
+    at, halts_later, late_end, reached = _restitution(given, rule, at, halts | ~started, stick)
     inside = ends & reached & (at.v >= 0)
     case = jnp.where(halts, 1, jnp.where(halts_later, 3, 0)) + jnp.where((halts | halts_later) & ~stick, 1, 0)
     mode = jnp.where(started, case, jnp.where(stick, 5, 6))
@@ -91,16 +69,47 @@ def impulse(given: Given, options: Options) -> Answer:
         compression_work=at.ledger.compression_work,
         restitution_work=at.ledger.restitution_work,
         compression_end=at.ledger.first_end,
-        slip_end=jnp.where(halts_later, halt.ledger.impulse, slip_end),
+        slip_end=jnp.where(halts_later, late_end, slip_end),
         compressions=jnp.ones_like(mode, jnp.int32),
         mode=mode.astype(jnp.int32),
     )
 
 
-def _sliding_ends(plane: Plane, at: At, slides: Flag) -> tuple[At, Flag]:
-    """Where slip is zero with |tangential impulse| = mu x normal impulse, and if that is possible where it `slides`.
+def _compression(plane: Plane, start: At, started: Flag, stick: Flag) -> tuple[At, Flag, Scalar, Flag]:
+    """The end of compression; whether slip stops before it and at which normal impulse; whether compression ends."""
+    zero = jnp.zeros_like(start.v)
+    halt, stops = _sliding_ends(plane, start, started)
+    halts = stops & (halt.v < 0)
+    at = _choose(halts, halt, start)
+    t = _friction(plane, at, -start.v / plane.w, halts | ~started, stick)
+    k = plane.w + plane.dx * t[0] + plane.dy * t[1]
+    ends = k > 0
+    at = _moved(plane, at, t, jnp.where(ends, -at.v / jnp.where(ends, k, 1), 1))
+    at = at._replace(v=zero, ledger=change_phase(at.ledger, jnp.ones_like(ends), zero, jnp.ones_like(k), zero))
+    return at, halts, jnp.where(halts, halt.ledger.impulse, jnp.nan), ends
 
-    With b = B^-1 gamma and u = B^-1 d this is |b + u p| = mu p, of which the smallest p > 0 is taken.
+
+def _restitution(given: Given, rule: StopRule, at: At, rested: Flag, stick: Flag) -> tuple[At, Flag, Scalar, Flag]:
+    """The end; whether slip stops in restitution and at which normal impulse; whether the end is reached."""
+    plane, e, zero = given.plane, given.e, jnp.zeros_like(at.v)
+    missing = lambda at: rule.missing(at.ledger, at.v, given.v, e)  # noqa: E731
+    halt, stops = _sliding_ends(plane, at, ~rested)
+    halts = stops & (missing(halt) > 0)
+    frictionless = rule.distance(missing(at), at.v, Slopes(plane.w, zero, zero), at.ledger, e)
+    first = _friction(plane, at, frictionless, rested & stick, stick)
+    second = _friction(plane, at, frictionless, halts, stick)
+    at = _choose(halts, halt, at)
+    t = tuple(jnp.where(halts, b, a) for a, b in zip(first, second, strict=True))
+    k = plane.w + plane.dx * t[0] + plane.dy * t[1]
+    p = rule.distance(missing(at), at.v, Slopes(k, zero, zero), at.ledger, e)
+    reached = jnp.isfinite(p)
+    return _moved(plane, at, t, jnp.where(reached, p, 1)), halts, halt.ledger.impulse, reached
+
+
+def _sliding_ends(plane: Plane, at: At, slides: Flag) -> tuple[At, Flag]:
+    """The state with zero slip and |tangential impulse| = mu x normal impulse, and, in lanes that slide, if it exists.
+
+    With b = B^-1 gamma and u = B^-1 d the condition is |b + u p| = mu p; the smallest p > 0 is taken.
     """
     bx, by = solve_b(plane, at.x, at.y)
     ux, uy = solve_b(plane, plane.dx, plane.dy)
@@ -109,7 +118,7 @@ def _sliding_ends(plane: Plane, at: At, slides: Flag) -> tuple[At, Flag]:
     square, half, rest = ux * ux + uy * uy - mu * mu, bx * ux + by * uy, bx * bx + by * by
     inner = half * half - square * rest
     root = sqrt(inner)
-    # The two forms of the same root, each where it does not subtract; none where its denominator is not positive.
+    # Two forms of the same root: each lane uses the one without cancellation, if its denominator is positive.
     top, bottom = jnp.where(half < 0, rest, half + root), jnp.where(half < 0, root - half, -square)
     possible = slides & (inner >= 0) & (rest > 0) & (bottom > 0)
     p = jnp.where(possible, top / jnp.where(possible, bottom, 1), 0)
@@ -119,9 +128,9 @@ def _sliding_ends(plane: Plane, at: At, slides: Flag) -> tuple[At, Flag]:
 
 
 def _friction(plane: Plane, at: At, frictionless: Scalar, rested: Flag, stick: Flag) -> tuple[Scalar, ...]:
-    """Tangential impulse per normal impulse: of sticking, or against the slip after a frictionless stage.
+    """Tangential impulse per normal impulse: that of stick, or against the slip after a frictionless stage.
 
-    Where slip was zero (`rested`), a frictionless stage slides along d.
+    If slip was zero (`rested`), a frictionless stage slides along d.
     """
     ux, uy = solve_b(plane, plane.dx, plane.dy)
     fx = jnp.where(rested, plane.dx, at.x + plane.dx * frictionless)
@@ -136,7 +145,7 @@ def _friction(plane: Plane, at: At, frictionless: Scalar, rested: Flag, stick: F
 
 
 def _moved(plane: Plane, at: At, t: tuple[Scalar, ...], p: Scalar) -> At:
-    """After the normal impulse p with the tangential impulse t p: velocity and work are those of a straight piece."""
+    """The state after the normal impulse p with the tangential impulse t p, on a straight piece."""
     ix, iy = t[0] * p, t[1] * p
     x, y, v = moved(plane, at.x, at.y, at.v, ix, iy, p)
     return At(at.ix + ix, at.iy + iy, x, y, v, book(at.ledger, p, 0.5 * (at.v + v) * p))

@@ -1,17 +1,17 @@
-"""Whittaker's law, known from Kane & Levinson: friction opposes the slip that is left in the end.
+"""Whittaker's law, also of Kane & Levinson: friction opposes the final slip.
 
 Source: Whittaker 1904; Kane & Levinson 1985; Chatterjee & Ruina 1998, section 4.2.2, whose print of the condition
 for the normal velocity has 1 + e for e. Assumptions: the normal velocity after is -e times the one before; slip
-stops, if friction can do that, or else friction mu x normal impulse opposes the slip after. Domain: every impact in
-which such an impulse exists; lanes without one are OUTSIDE. CAN GAIN ENERGY, without bound for some inertias: look
-at `info.kinetic_energy_change`.
+stops if friction can stop it, or else friction mu x normal impulse opposes the slip after. Domain: every impact in
+which such an impulse exists; lanes without one are OUTSIDE. The law CAN GAIN ENERGY, without bound for some inertias:
+check `info.kinetic_energy_change`.
 
-The slip after, l s with |s| = 1, solves (l + mu A) s = f: a quartic in l (see `cone`). If there are several roots,
-friction opposes the direction closest to that of the slip after a frictionless impact.
+The slip after, l s with |s| = 1, solves (l + mu A) s = f: a quartic in l (see `opposing_friction`). If there are
+several roots, friction opposes the direction closest to that of the slip after a frictionless impact.
 """
 
-from jimpact.cone import opposing
-from jimpact.laws.record import Answer, Given, Law, Options, answer
+from jimpact.laws.base import Answer, Given, Law, Options, answer
+from jimpact.laws.opposing_friction import opposing
 
 __all__ = ["LAW"]
 

@@ -1,6 +1,6 @@
-"""Pieces of a self-contained HTML page, JSON, and files that are written whole or not at all.
+"""Parts of a self-contained HTML page, JSON, and files that are written completely or not at all.
 
-All text is escaped, figures are embedded: a page needs nothing but itself.
+All text is escaped and figures are embedded, so that a page needs no other file.
 """
 
 import base64
@@ -34,11 +34,11 @@ figcaption { color: #51606f; font-size: 0.9rem }
 """
 
 
-LONG = 26  # letters: more are a sentence, set to the left
+LONG = 26  # letters: longer cells are left-aligned
 
 
 def page(title: str, parts: Iterable[str], style: str = "") -> str:
-    """A whole page of parts that are HTML already; `style` adds to that of all pages."""
+    """A page from parts in HTML; `style` is added to the style of all pages."""
     head = '<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content="width=device-width">'
     return f"{head}<title>{text(title)}</title><style>{STYLE}{style}</style><body>{''.join(parts)}</body></html>\n"
 
@@ -82,7 +82,7 @@ def number(x: Any) -> str:
 
 
 def plain(x: Any) -> Any:
-    """Lists, dicts and numbers for JSON; None for what is not finite."""
+    """Lists, dicts and numbers for JSON; None for numbers that are not finite."""
     if isinstance(x, dict):
         return {str(key): plain(value) for key, value in x.items()}
     if isinstance(x, list | tuple):
@@ -97,7 +97,7 @@ def to_json(record: Any) -> str:
 
 
 def write_files(folder: Path, files: Mapping[str, str | bytes]) -> list[Path]:
-    """Write texts or bytes into a folder, each whole or not at all."""
+    """Write texts or bytes into a folder, each file completely or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for name, content in files.items():

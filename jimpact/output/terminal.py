@@ -1,4 +1,4 @@
-"""Tables and progress bars for the terminal: nothing in a table is read as markup."""
+"""Tables and progress bars for the terminal."""
 
 import shutil
 import sys
@@ -13,7 +13,7 @@ from rich.text import Text
 
 __all__ = ["bar", "console", "table"]
 
-LEAST = 110  # columns: a table that a narrow terminal would cut is broken by the terminal instead, and whole
+LEAST = 110  # least width of a table in columns: a narrow terminal then breaks lines, but no text is lost
 
 
 def console() -> Console:
@@ -22,17 +22,19 @@ def console() -> Console:
 
 
 def bar(label: str) -> Callable[[Iterable[int]], Iterator[int]]:
-    """A progress bar on standard error; silent when that is not a terminal."""
+    """A progress bar on standard error; one line if that is not a terminal."""
 
     def steps_with_bar(steps: Iterable[int]) -> Iterator[int]:
         quiet = not sys.stderr.isatty()
+        if quiet:
+            print(f"jimpact: {label} ...", file=sys.stderr, flush=True)
         yield from track(list(steps), label, console=Console(stderr=True), disable=quiet, transient=True)
 
     return steps_with_bar
 
 
 def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[Any]], digits: int = 6) -> Table:
-    """First column text, the others numbers; nothing in it is read as markup."""
+    """A table whose first column is text and whose others are numbers; its text is not read as markup."""
     result = Table(title=Text(title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for i, column in enumerate(columns):
         result.add_column(Text(column), justify="right" if i else "left", no_wrap=True)
@@ -42,7 +44,7 @@ def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[Any]], dig
 
 
 def _cell(x: Any, digits: int) -> str:
-    """A number, shortened where it takes an exponent so that a row fits 80 columns."""
+    """A number; with an exponent it has fewer digits, so that a row fits 80 columns."""
     if isinstance(x, float):
         text = f"{x:.{digits}g}"
         return text if "e" not in text else f"{x:.{digits - 2}g}"

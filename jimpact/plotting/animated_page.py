@@ -1,4 +1,4 @@
-"""A run as a page that moves: turn it, slow it down, stop it anywhere. The page needs nothing but itself."""
+"""A run as a self-contained HTML page with an animation that can be rotated, slowed down and stopped."""
 
 import json
 from collections.abc import Sequence
@@ -9,12 +9,12 @@ import jax
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
-from jimpact.flight import Solid
-from jimpact.page import page, plain, text
-from jimpact.room import Room
-from jimpact.rotation import Motion
-from jimpact.shapes import Ellipsoid, Planes, Sphere
-from jimpact.simulate import REASONS, Ending, Run, motion_at
+from jimpact.geometry.rotation import Motion
+from jimpact.geometry.shapes import Ellipsoid, Planes, Sphere
+from jimpact.output.html import page, plain, text
+from jimpact.simulation.body_planes import BodyAndPlanes
+from jimpact.simulation.flight import Solid
+from jimpact.simulation.run import REASONS, Ending, Run, motion_at
 
 __all__ = ["animation"]
 
@@ -52,20 +52,20 @@ def animation(run: Run, *, title: str = "A run", lane: tuple[int, ...] | int = (
 
 
 def _scene(run: Run) -> dict[str, Any]:
-    """Everything the page draws."""
+    """Data of the page."""
     duration = max(float(run.time), 1e-3)
     frames = min(max(int(duration * FRAMES), 2), MOST_FRAMES)
     times = np.linspace(0, duration, frames + 1)
     motion = motion_at(run, np.minimum(times, run.time))
-    solids = [run.world.solid] if isinstance(run.world, Room) else [run.world.solid_a, run.world.solid_b]
-    motions = [motion] if isinstance(run.world, Room) else list(motion)
+    solids = [run.world.solid] if isinstance(run.world, BodyAndPlanes) else [run.world.solid_a, run.world.solid_b]
+    motions = [motion] if isinstance(run.world, BodyAndPlanes) else list(motion)
     places = np.concatenate([np.asarray(m.position) for m in motions])
     reach = max(np.abs(_surface(solid)).max() for solid in solids)
     low, high = places.min(0) - reach, places.max(0) + reach
     gravity = np.asarray(run.world.gravity)
     up = -gravity / np.linalg.norm(gravity) if gravity.any() else np.array([0.0, 0.0, 1.0])
-    size = max(float(np.linalg.norm(high - low)) / 2, 4 * reach)  # of the picture, m
-    planes = _planes(run.world.planes, 0.5 * (low + high), size) if isinstance(run.world, Room) else []
+    size = max(float(np.linalg.norm(high - low)) / 2, 4 * reach)  # half size of the picture, m
+    planes = _planes(run.world.planes, 0.5 * (low + high), size) if isinstance(run.world, BodyAndPlanes) else []
     there = np.isfinite(run.bounces.time)
     hits = [{"time": t, "point": p} for t, p in zip(run.bounces.time[there], run.bounces.point[there], strict=True)]
     return {
@@ -108,14 +108,14 @@ def _surface(solid: Solid) -> np.ndarray:
 
 
 def _directions(n: int) -> np.ndarray:
-    """Points spread over the unit sphere, on a spiral."""
+    """Points on a spiral over the unit sphere."""
     z = 1 - (2 * np.arange(n) + 1) / n
     angle = np.pi * (3 - np.sqrt(5)) * np.arange(n)
     return np.stack([np.sqrt(1 - z * z) * np.cos(angle), np.sqrt(1 - z * z) * np.sin(angle), z], -1)
 
 
 def _planes(planes: Planes, centre: np.ndarray, size: float) -> list[dict[str, Any]]:
-    """A square of each plane that is near what is shown."""
+    """A square of each plane near the shown region."""
     found = []
     for normal, offset in zip(np.asarray(planes.normal), np.asarray(planes.offset), strict=True):
         foot = centre - (centre @ normal - offset) * normal
@@ -132,7 +132,7 @@ def _planes(planes: Planes, centre: np.ndarray, size: float) -> list[dict[str, A
 
 
 def _clipped(points: Sequence[np.ndarray], planes: Planes) -> list[np.ndarray]:
-    """The part of a polygon, or of a line, that is on the free side of all planes."""
+    """The part of a polygon, or of a line, on the free side of all planes."""
     for normal, offset in zip(np.asarray(planes.normal), np.asarray(planes.offset), strict=True):
         kept, closed = [], points if len(points) > 2 else points[:-1]
         for i, here in enumerate(points):

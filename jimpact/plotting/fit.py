@@ -1,4 +1,4 @@
-"""Figures of a fit: what it found, how well it knows it, and where it fails. Each returns a matplotlib Figure."""
+"""Figures of a fit: likelihood, predictions, residuals and worst impacts. Each function returns a matplotlib Figure."""
 
 import math
 
@@ -10,21 +10,21 @@ from scipy import stats
 
 from jimpact.identify.compare import Comparison
 from jimpact.identify.fit import Fit
-from jimpact.identify.search import minimise
+from jimpact.identify.least_squares import minimise
 from jimpact.laws import LAWS
-from jimpact.plot import CONE, PATH, PLANE, STICK, draw_hodograph, follow
+from jimpact.plotting.impact import CONE, PATH, PLANE, STICK, draw_hodograph, follow
 
 __all__ = ["comparison", "contour", "held_out", "measured", "profiles", "residuals", "worst", "worst_impacts"]
 
-WIDE = 4.0  # standard deviations on each side of a contour
+WIDE = 4.0  # half width of a contour in standard deviations
 LEVELS = (0.5, 0.9, 0.99)
-GRID, LARGE = 21, 2000  # points along each side of a contour; of so many impacts or more, a third of that
+GRID, LARGE = 21, 2000  # points along each side of a contour; a third of them for LARGE or more impacts
 MOST = 6  # panels of profiles
-LEAST_SPREAD = 1e-4  # of a contour, where the data hardly bound a number: see the profile
+LEAST_SPREAD = 1e-4  # least standard deviation for the width of a contour
 
 
 def contour(fit: Fit, x: str = "friction", y: str = "restitution") -> Figure | None:
-    """Likelihood of two numbers, the others maximised over; None if they were not both fitted and known."""
+    """Likelihood of two numbers, maximised over the others; None unless both are fitted and identifiable."""
     if x not in fit.names or y not in fit.names:
         return None
     i, j = fit.names.index(x), fit.names.index(y)
@@ -77,7 +77,7 @@ def profiles(fit: Fit) -> Figure:
 
 
 def measured(fit: Fit) -> Figure:
-    """Predicted against measured, a panel per channel."""
+    """Predicted against measured values, a panel per channel."""
     fig = _panels(len(fit.rebounds.channels))
     predicted, seen = fit.predict(), np.where(np.isfinite(fit.sigma), np.asarray(fit.rebounds.observation), np.nan)
     for c, (ax, name) in enumerate(zip(fig.axes, fit.rebounds.channels, strict=True)):
@@ -91,7 +91,7 @@ def measured(fit: Fit) -> Figure:
 
 
 def residuals(fit: Fit) -> Figure:
-    """Residuals in units of the noise, a panel per channel, with what any impulse would leave and the normal law."""
+    """Residuals in units of the noise, a panel per channel, with those of the best impulse and the normal density."""
     fig = _panels(len(fit.rebounds.channels))
     there = np.isfinite(fit.sigma)
     of_law = fit.residuals / fit.sigma
@@ -119,7 +119,7 @@ def worst_impacts(fit: Fit, count: int = 4) -> list[int]:
 
 
 def worst(fit: Fit, count: int = 4) -> Figure | None:
-    """Hodographs of the impacts that are explained worst; None for a law that does not follow the slip."""
+    """Hodographs of the impacts that the fit explains worst; None for a law that does not follow the slip."""
     if LAWS[fit.choice.law].rule is None:
         return None
     rows = [i for i in worst_impacts(fit, count) if fit.rebounds.velocity[i, 2] < 0]
@@ -150,7 +150,7 @@ def comparison(table: Comparison) -> Figure:
     ax.barh(names, scores, color=PATH, alpha=0.75)
     ax.set(xlabel="held-out error / noise", xlim=(0, min(max(scores), 5 * min(scores)) * 1.05))
     ax.axvline(min(scores), color=STICK, linewidth=1)
-    for place, score in enumerate(scores):  # also of a bar that is longer than the axis
+    for place, score in enumerate(scores):  # a label even for a bar that is longer than the axis
         ax.text(0.01 * ax.get_xlim()[1], place, f"{score:.3g}", va="center", color="white", fontsize=9)
     return fig
 

@@ -1,15 +1,15 @@
-"""A fit as one self-contained HTML page, and as JSON. Text that came with the data is escaped."""
+"""A fit as one self-contained HTML page, and as JSON. Text from the data is escaped."""
 
 from typing import Any
 
 import numpy as np
 
-from jimpact import plot_fit
 from jimpact.identify.audit import Audit
 from jimpact.identify.compare import Comparison
 from jimpact.identify.fit import Fit
 from jimpact.laws import LAWS
-from jimpact.page import figure, number, page, plain, table, text
+from jimpact.output.html import figure, number, page, plain, table, text
+from jimpact.plotting import fit as plot_fit
 
 __all__ = ["audit_record", "comparison_page", "comparison_record", "fit_page", "fit_record"]
 
@@ -23,15 +23,15 @@ def fit_page(fit: Fit, audit: Audit, intervals: dict[str, dict[str, tuple[float,
     for name, verdict in fit.identifiable.items():
         if not verdict:
             parts.append(f"<p class=warn>{text(name)} is not identifiable: {text(verdict.reason)}.</p>")
-    parts += [figure(plot_fit.contour(fit), "Likelihood; other parameters are maximised over.")]
+    parts += [figure(plot_fit.contour(fit), "Likelihood, maximised over the other parameters.")]
     parts += ["<h2>How well is each parameter known?</h2>"]
-    parts += [figure(plot_fit.profiles(fit), "Profile likelihood; a parabola means that the curvature tells all.")]
+    parts += [figure(plot_fit.profiles(fit), "Profile likelihood; if it is a parabola, curvature suffices.")]
     parts += ["<h2>The data</h2>", _data(audit, False), _audit(audit)]
     parts += ["<h2>Does the law explain them?</h2>", _goodness(fit)]
     parts += [figure(plot_fit.measured(fit), "Predicted against measured, in the units of each channel.")]
-    parts += [figure(plot_fit.residuals(fit), "Residuals; red: what is left if any impulse is allowed.")]
+    parts += [figure(plot_fit.residuals(fit), "Residuals; red: those of the best impulse without any law.")]
     parts += ["<h2>The worst impacts</h2><p>Impact 0 is the first row of the data.</p>", _worst(fit)]
-    caption = "Sliding velocity during the impact as the law has it, and where it was measured to end."
+    caption = "Sliding velocity during the impact by the law, and its measured value after the impact."
     parts += [figure(plot_fit.worst(fit), caption) if known else ""]
     return page("Friction and restitution", parts)
 
@@ -50,11 +50,11 @@ def comparison_page(compared: Comparison, audit: Audit, source: str) -> str:
         rows.append([row.law, row.score, *row.rms.tolist(), f"{row.fit.aic:.1f}", f"{row.fit.bic:.1f}"])
         numbers.append([row.law, note])
     parts = [f"<h1>Which law?</h1><p class=lead>{text(lead)}</p>", table(head, rows)]
-    parts += ["<p>Error: of what was held out, in units of the noise; rms: the same in the units of each channel.</p>"]
+    parts += ["<p>Error: held-out error in units of the noise; rms: the same in the units of each channel.</p>"]
     parts += [table(["law", "parameters, fitted to all"], numbers)]
     parts += [
         figure(plot_fit.comparison(compared), "Shorter is better."),
-        figure(plot_fit.held_out(compared), "Residuals of held-out impacts: median, half of them, and 5 to 95 %."),
+        figure(plot_fit.held_out(compared), "Residuals of held-out impacts: median, quartiles, and 5 to 95 %."),
         "<h2>The data</h2>",
         _data(audit),
         _audit(audit),
@@ -63,7 +63,7 @@ def comparison_page(compared: Comparison, audit: Audit, source: str) -> str:
 
 
 def fit_record(fit: Fit, audit: Audit, intervals: dict[str, dict[str, tuple[float, float]]], source: str) -> dict:
-    """Everything about a fit in plain Python; None for what is not finite."""
+    """A fit in plain Python; None for numbers that are not finite."""
     return plain(
         {
             "source": source,
@@ -146,7 +146,7 @@ def _data(audit: Audit, floor: bool = True) -> str:
     rows: list[list[Any]] = [
         ["impacts", audit.count],
         ["speed of approach (m/s)", f"{low:.3g} to {high:.3g}, median {middle:.3g}"],
-        ["slip ends / comes back / goes on", " / ".join(f"{100 * x:.0f} %" for x in _shares(audit))],
+        ["slip ends / is reversed / continues", " / ".join(f"{100 * x:.0f} %" for x in _shares(audit))],
     ]
     if floor and audit.noise_known:
         rows += [[f"momentum floor, {c}", float(rms)] for c, rms in zip(audit.channels, audit.floor.rms, strict=True)]
@@ -173,7 +173,7 @@ def _goodness(fit: Fit) -> str:
     estimated = " (estimated)" if fit.estimated.any() else ""
     channels = table(["channel", "rms of the law", "rms of any impulse", f"noise{estimated}"], rows)
     words = (
-        f"Beyond what no impulse can explain, the law leaves {fit.excess:.3g} times the noise. Log-likelihood "
+        f"Beyond the momentum floor the law leaves {fit.excess:.3g} times the noise. Log-likelihood "
         f"{fit.log_likelihood:.1f}, AIC {fit.aic:.1f}, BIC {fit.bic:.1f}; {fit.agreed} of {fit.starts} starts agree."
     )
     cautions = "".join(f"<p class=warn>{text(words[0].upper() + words[1:])}.</p>" for words in fit.cautions)

@@ -1,7 +1,7 @@
-"""Figures of an impact. Each function returns a matplotlib Figure and shows nothing.
+"""Figures of an impact. Each function returns a matplotlib Figure and opens no window.
 
 Letters mark the events, as in `event_sequence`: c end of compression, s slip zero, l direction of slip
-invariant, d start of a further compression, r end of the impact.
+invariant, d start of a further compression, r end of restitution.
 """
 
 from collections.abc import Iterable
@@ -22,8 +22,8 @@ from mpl_toolkits.mplot3d.axes3d import Axes3D
 
 from jimpact.diagnostics import LETTERS as EVENTS
 from jimpact.diagnostics import in_order
-from jimpact.rays import invariant_directions
-from jimpact.trace import trace
+from jimpact.slip.invariant_directions import invariant_directions
+from jimpact.tracing import trace
 from jimpact.types import ArrayLike
 
 __all__ = [
@@ -44,7 +44,7 @@ SAMPLES = 400
 PATH, RAY, PLANE, STICK, CONE = "#1f4e9c", "#7a7a7a", "#2a9d8f", "#d1495b", "#b0a08a"
 COMPRESSION, RESTITUTION = "#dbe7f6", "#fbead3"
 SETS = ("#1f4e9c", "#d1495b", "#2a9d8f", "#e09f3e", "#7b4fa3", "#5b7a2a", "#a15c38", "#3a9ec2")
-CLOSE = 0.045  # of the width of a panel: events nearer than this share one label
+CLOSE = 0.045  # distance, relative to the width of a panel, below which events share one label
 
 LETTERS: dict[str, Any] = {"color": "#16325c", "fontsize": 11, "fontweight": "bold", "zorder": 6}
 
@@ -52,7 +52,7 @@ jitted_trace = jax.jit(trace, static_argnames=("law", "accuracy", "samples", "li
 
 
 class Track(NamedTuple):
-    """One path on the host, and its events as (letter, normal impulse) in order."""
+    """One path as NumPy arrays, and its events as (letter, normal impulse) in order."""
 
     normal_impulse: np.ndarray  # (samples,) N s
     sliding_velocity: np.ndarray  # (samples, 2) m/s
@@ -70,7 +70,7 @@ class Track(NamedTuple):
 def follow(
     inverse_inertia: ArrayLike, velocity: ArrayLike, friction: ArrayLike, restitution: ArrayLike, **options: Any
 ) -> Track:
-    """Trace one impact for drawing; `options` as in `trace`."""
+    """Trace one impact for a figure; `options` as in `trace`."""
     arrays = (jnp.asarray(a, float) for a in (inverse_inertia, velocity, friction, restitution))
     path = jax.tree.map(np.asarray, jitted_trace(*arrays, **{"samples": SAMPLES, **options}))
     if path.normal_impulse.ndim != 1:
@@ -137,7 +137,7 @@ def single_impact(
 
 
 def save(fig: Figure, path: str | FilePath) -> None:
-    """Write a figure to a .png, .svg or .pdf file: whole or not at all."""
+    """Write a figure to a .png, .svg or .pdf file, completely or not at all."""
     path = FilePath(path)
     part = path.with_name(f".{path.stem}.part{path.suffix}")
     try:
@@ -151,7 +151,7 @@ def draw_hodograph(ax: Axes, tracks: list[Track], W: ArrayLike, friction: ArrayL
     points = np.concatenate([np.zeros((1, 2)), *(t.sliding_velocity for t in tracks)])
     low, high = points.min(0), points.max(0)
     half = 0.5 * float((high - low).max() or 1.0) * 1.3
-    middle = np.clip(0.5 * (low + high), -0.75 * half, 0.75 * half)  # the origin stays well inside
+    middle = np.clip(0.5 * (low + high), -0.75 * half, 0.75 * half)  # the origin stays inside the panel
     ax.set(xlim=(middle[0] - half, middle[0] + half), ylim=(middle[1] - half, middle[1] + half), aspect="equal")
     ax.set(xlabel="sliding velocity $v_1$ (m/s)", ylabel="sliding velocity $v_2$ (m/s)", title="Hodograph of slip")
     ax.axhline(0, color="0.9", lw=0.8, zorder=0)
@@ -176,7 +176,7 @@ def draw_hodograph(ax: Axes, tracks: list[Track], W: ArrayLike, friction: ArrayL
 
 
 def _draw_rays(ax: Axes, W: ArrayLike, friction: ArrayLike, middle: np.ndarray, half: float) -> list[Line2D]:
-    """Invariant directions from the origin to near the frame; arrows say which way slip moves along them."""
+    """Invariant directions from the origin to near the frame; arrows show how slip moves along them."""
     directions, rates = (np.asarray(a) for a in invariant_directions(jnp.asarray(W, float), friction))
     used = {}
     for s, rate in zip(directions, rates, strict=True):
@@ -196,7 +196,7 @@ def _draw_rays(ax: Axes, W: ArrayLike, friction: ArrayLike, middle: np.ndarray, 
 
 
 def merged(events: Iterable[tuple[str, np.ndarray]], reach: float) -> list[tuple[str, np.ndarray]]:
-    """Labels for events: those nearer than `reach` to the first of a group share one."""
+    """Labels for events; events nearer than `reach` to the first of a group share one label."""
     groups: list[tuple[list[str], np.ndarray]] = []
     for letter, at in events:
         near = [letters for letters, other in groups if np.linalg.norm(at - other) < reach]
@@ -208,7 +208,7 @@ def merged(events: Iterable[tuple[str, np.ndarray]], reach: float) -> list[tuple
 
 
 def free(at: np.ndarray, drawn: np.ndarray, distance: float) -> np.ndarray:
-    """The place at `distance` from a mark that is farthest from everything drawn."""
+    """The position at `distance` from a mark that is farthest from all drawn points."""
     angles = np.linspace(0, 2 * np.pi, 24, endpoint=False)
     places = at + distance * np.stack([np.cos(angles), np.sin(angles)], -1)
     gaps = np.linalg.norm(places[:, None] - drawn, axis=-1).min(-1)

@@ -1,4 +1,4 @@
-"""Impulse space of a planar impact: what an impulse may be, and what each law makes of it.
+"""Impulse space of a planar impact: the permissible impulses, and the impulses of each law.
 
 Source: Chatterjee & Ruina 1998, sections 3 and 4, figures 1 and 3-9. Axis 0 is tangential, axis 1 the normal from
 body b into body a; every point of the figure is an impulse on body a.
@@ -21,35 +21,35 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
+from jimpact.contact.inertia import in_space
 from jimpact.impact import solve
 from jimpact.laws import LAWS
-from jimpact.planar import in_space
-from jimpact.plot import free, merged
-from jimpact.state import Outcome
+from jimpact.outcome import Outcome
+from jimpact.plotting.impact import free, merged
 from jimpact.types import ArrayLike
 
 __all__ = ["CURVES", "REGION", "impulse_space", "permissible_region", "reached"]
 
 SAMPLES = 401  # of a curve, and of each side of a region
 AROUND = 1440  # points of the ellipse
-# Of the extent of P_I, P_II and their doubles: an ellipse that goes further beyond is cut, so that they stay large.
+# Largest extent of the ellipse, relative to that of P_I, P_II and their doubles; a larger ellipse is cut.
 FAR, NEAR = 1.0, 0.3
 SIDE, LOWEST = 6.0, 4.2  # inches: longer side of the axes, and their least height, that of the legend
 LEFT, BELOW, ABOVE, LEGEND = 0.85, 0.6, 0.5, 3.3  # inches around the axes; the legend is on the right
 
-REGION = "chatterjee_ruina"  # two restitutions: reaches a region; a law with one reaches a curve
+REGION = "chatterjee_ruina"  # with two restitutions this law reaches a region; laws with one reach a curve
 CURVES = tuple(name for name, law in LAWS.items() if "tangential_restitution" not in law.parameters)
-# Okabe & Ito's colours, which most kinds of colour blindness tell apart; a law looks the same in every figure.
+# Okabe & Ito's colours, which most colour-blind readers can distinguish; a law has the same colour in every figure.
 COLORS = ("#0072B2", "#56B4E9", "#009E73", "#D55E00", "#CC79A7", "#E69F00", "#000000")
 STYLES = {name: (COLORS[i % 7], "sDv^oPX"[i % 7]) for i, name in enumerate(CURVES)}
 REGION_FACE, REGION_EDGE, PERMISSIBLE = "#F0E44299", "#B8A400", "#E3E5E8"
-WIDEST, THINNEST = 7.0, 1.8  # points: laws that share a path are drawn inside one another
+WIDEST, THINNEST = 7.0, 1.8  # line widths in points: laws with the same path are drawn inside one another
 
 jitted_solve = jax.jit(solve, static_argnames=("law",))
 
 
 class Planar(NamedTuple):
-    """One impact, checked; and the two impulses that most of the figure hangs on."""
+    """One checked impact, and its two plastic impulses."""
 
     K: np.ndarray
     v: np.ndarray
@@ -68,8 +68,8 @@ def impulse_space(
 ) -> Figure:
     """The permissible impulses of a planar impact, and those that each law reaches for restitution 0 to 1.
 
-    Takes inverse_inertia (2, 2), velocity (2,) and friction () of one impact. Each of `laws` is one of `CURVES`, or
-    `REGION` with its tangential restitution from -1 to 1. `title` is drawn as plain text.
+    The arguments are inverse_inertia (2, 2), velocity (2,) and friction () of one impact. Each of `laws` is one of
+    `CURVES`, or `REGION` with its tangential restitution from -1 to 1. `title` is drawn as plain text.
     """
     impact = _checked(inverse_inertia, velocity, friction)
     given = (impact.K, impact.v, impact.mu)
@@ -93,7 +93,7 @@ def impulse_space(
 def reached(inverse_inertia: ArrayLike, velocity: ArrayLike, friction: ArrayLike, law: str) -> np.ndarray:
     """Impulses (n, 2) that a law reaches as restitution goes from 0 to 1; nan where its outcome is not OK.
 
-    For `REGION` they go round the region: tangential restitution -1, restitution 1, and back by the other two sides.
+    For `REGION` they follow its boundary: tangential restitution -1, restitution 1, and the other two sides.
     """
     if law not in (*CURVES, REGION):
         raise ValueError(f"law={law!r} has no place here; pass one of {', '.join(map(repr, (*CURVES, REGION)))}")
@@ -109,9 +109,9 @@ def reached(inverse_inertia: ArrayLike, velocity: ArrayLike, friction: ArrayLike
 
 
 def permissible_region(inverse_inertia: ArrayLike, velocity: ArrayLike, friction: ArrayLike) -> np.ndarray:
-    """Corners (n, 2) of a polygon of the impulses that are permissible; none if there are no such impulses.
+    """Corners (n, 2) of the polygon of permissible impulses; empty if there are none.
 
-    They lose energy, separate, push, and stay between the friction lines. Round sides are chords of the ellipse.
+    Permissible impulses lose energy, separate, push, and are between the friction lines. Chords replace the ellipse.
     """
     impact = _checked(inverse_inertia, velocity, friction)
     polygon = _ellipse(impact)[:-1]
@@ -135,7 +135,7 @@ def _checked(inverse_inertia: ArrayLike, velocity: ArrayLike, friction: ArrayLik
 
 
 def _ellipse(impact: Planar) -> np.ndarray:
-    """Impulses that change no energy, closed: K^(1/2) (P - P_II) on a circle through the origin."""
+    """Closed curve of impulses that conserve energy: K^(1/2) (P - P_II) on a circle through the origin."""
     angle = np.linspace(0, 2 * np.pi, AROUND + 1)
     radius = np.sqrt(-impact.sticking @ impact.v)
     circle = radius * np.stack([np.cos(angle), np.sin(angle)])
@@ -153,7 +153,7 @@ def _cut(polygon: np.ndarray, normal: np.ndarray, offset: float) -> np.ndarray:
 
 
 def _window(impact: Planar, ellipse: np.ndarray, points: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Lower left and upper right corner: the impulses of (10) without friction, and what is not too far from them."""
+    """Lower left and upper right corner, for the impulses of (10) without friction and points near them."""
     one, two = impact.plastic, impact.sticking
     core = np.array([0 * one, 2 * one, 2 * two, 2 * two - one])
     low, high = core.min(0), core.max(0)
@@ -163,14 +163,14 @@ def _window(impact: Planar, ellipse: np.ndarray, points: list[np.ndarray]) -> tu
     everything = np.concatenate([core, ellipse, *points])
     seen = np.clip(everything[np.isfinite(everything).all(-1)], low - reach, high + reach)
     low, high = seen.min(0), seen.max(0)
-    room = 0.08 * (high - low).max()  # a label is nearer than this to its point
+    room = 0.08 * (high - low).max()  # largest distance of a label from its point
     wanted = 0.6 * (high - low).max()
     half = np.maximum(0.5 * (high - low) + room, 0.5 * wanted)
     return 0.5 * (low + high) - half, 0.5 * (low + high) + half
 
 
 def _page(low: np.ndarray, high: np.ndarray) -> tuple[Figure, Axes]:
-    """Axes of equal scale, and room for the legend beside them."""
+    """Axes of equal scale, with space for the legend beside them."""
     width, height = SIDE * (high - low) / (high - low).max()
     size = LEFT + width + LEGEND, BELOW + max(height, LOWEST) + ABOVE
     fig = Figure(figsize=size)
@@ -187,7 +187,7 @@ def _fill(ax: Axes, polygon: np.ndarray, name: str, **style: Any) -> None:
 
 
 def _draw_lines(ax: Axes, impact: Planar, ellipse: np.ndarray, far: float) -> list[np.ndarray]:
-    """The construction of section 3.3, in grey; returns points along what was drawn."""
+    """Draw the construction of section 3.3 in grey, and return points along its lines."""
     K, one, two = impact.K, impact.plastic, impact.sticking
     ax.axhline(0, color="0.85", lw=0.8, zorder=0.6)
     ax.axvline(0, color="0.85", lw=0.8, zorder=0.6)
@@ -207,7 +207,7 @@ def _draw_lines(ax: Axes, impact: Planar, ellipse: np.ndarray, far: float) -> li
 
 
 def _draw_curves(ax: Axes, curves: dict[str, np.ndarray]) -> None:
-    """One line for each law, from restitution 0 (open mark) to 1 (full mark)."""
+    """Draw one line for each law, from restitution 0 (open mark) to 1 (full mark)."""
     widths = np.linspace(WIDEST, THINNEST, max(len(curves), 2))
     for order, ((name, curve), width) in enumerate(zip(curves.items(), widths, strict=False)):
         color, marker = STYLES[name]
@@ -232,7 +232,7 @@ def _draw_points(ax: Axes, impact: Planar, drawn: list[np.ndarray]) -> None:
     for _, at in marks:
         ax.plot(*at[:, None], "o", color="black", ms=4, gid="point", zorder=2.95)
     look: dict[str, Any] = {"fontsize": 12, "path_effects": [withStroke(linewidth=3, foreground="white")], "zorder": 7}
-    around = size * np.array([[-0.03, -0.02], [-0.03, 0.02], [0, 0], [0.03, -0.02], [0.03, 0.02]])  # a label is wide
+    around = size * np.array([[-0.03, -0.02], [-0.03, 0.02], [0, 0], [0.03, -0.02], [0.03, 0.02]])  # label
     for text, at in merged(marks, 0.02 * size):
         place = free(at, busy, (0.04 + 0.0025 * len(text)) * size)
         ax.text(place[0], place[1], text, ha="center", va="center", gid="label", **look)
@@ -240,7 +240,7 @@ def _draw_points(ax: Axes, impact: Planar, drawn: list[np.ndarray]) -> None:
 
 
 def _draw_legend(ax: Axes) -> None:
-    """Beside the axes: regions and lines as drawn, then what the marks at the ends of a curve mean."""
+    """Draw the legend beside the axes: regions, lines, and the marks at the ends of a curve."""
     handles, names = ax.get_legend_handles_labels()
     names = [f"{name}, $e_t$ from $-1$ to $1$" if name == REGION else name for name in names]
     ends: dict[str, Any] = {"color": "0.35", "marker": "o", "ms": 6, "ls": "", "mew": 1.4}

@@ -1,24 +1,29 @@
-"""Reproducing papers: parts with configurations, findings with verdicts, and the page that collects them.
+"""Reproduction of papers: parts with configurations, findings with verdicts, and the page that collects them.
 
-The parts themselves are in `experiments/<paper>/` of a checkout, written with the public names of jimpact and these.
+The parts are in `experiments/<paper>/` of a checkout, and use only the names below and the public names of jimpact.
 """
 
 from jimpact.reproduce.batch import Progress, directions_many, silent, solve_many, trace_many
 from jimpact.reproduce.findings import (
+    Computed,
     Finding,
     Grid,
     Picture,
     Result,
-    claim,
+    Row,
+    Rows,
+    claimed,
     digits_of,
+    judged,
     last_digit,
-    new,
-    number,
-    unchecked,
+    load_rows,
+    numbers,
+    only,
 )
 from jimpact.reproduce.parts import Paper, Part
 
 __all__ = [
+    "Computed",
     "Finding",
     "Grid",
     "Paper",
@@ -26,14 +31,17 @@ __all__ = [
     "Picture",
     "Progress",
     "Result",
-    "claim",
+    "Row",
+    "Rows",
+    "claimed",
     "digits_of",
     "directions_many",
+    "judged",
     "last_digit",
-    "new",
-    "number",
+    "load_rows",
+    "numbers",
+    "only",
     "silent",
     "solve_many",
     "trace_many",
-    "unchecked",
 ]

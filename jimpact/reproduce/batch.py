@@ -1,4 +1,4 @@
-"""Maps and crowds of impacts: one batched call, in chunks of one size so that a law is compiled once for all maps."""
+"""Large batches of impacts, in chunks of one size, so that a law is compiled once for all batches."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jimpact.impact import solve
-from jimpact.rays import invariant_directions
-from jimpact.state import Impact
-from jimpact.trace import Path, trace
+from jimpact.outcome import Impact
+from jimpact.slip.invariant_directions import invariant_directions
+from jimpact.tracing import Path, trace
 
 __all__ = ["CHUNK", "Progress", "directions_many", "silent", "solve_many", "trace_many"]
 
@@ -19,16 +19,16 @@ CHUNK = 2048  # impacts
 TRACED = 64  # paths
 CORES = {"inverse_inertia": 2, "velocity": 1}
 
-FAST = ("stronge",)  # laws of large crowds, and of timings: what XLA makes of them by default
+FAST = ("stronge",)  # laws of large batches and of timings, which XLA compiles with its default options
 PLAIN = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
-"""Compiling takes a quarter of the time, running twice as long: a gain below about a million impacts."""
+"""Options with which compilation takes a quarter of the time, and a run twice as long: faster below 1e6 impacts."""
 
 Progress = Callable[[Iterable[Any], str], Iterable[Any]]
 
 
 @cache
 def _program(function: Callable[..., Any], names: tuple[str, ...], plain: bool) -> Callable[..., Any]:
-    """A compiled function with static arguments; plain on a CPU whose compiler takes the options."""
+    """A compiled function with static arguments; `plain` uses the options above, if a CPU compiler accepts them."""
     options = PLAIN if plain and _plain_works() else None
     return jax.jit(function, static_argnames=names, compiler_options=options)
 
@@ -62,7 +62,7 @@ def solve_many(
     mixing: Any = None,
     **options: Any,
 ) -> Impact:
-    """`solve` on a batch of any shape and size, as NumPy arrays; `options` are rule, accuracy and line_tolerance."""
+    """`solve` for a batch of any shape and size, as NumPy arrays; `options` are rule, accuracy and line_tolerance."""
     arrays = {
         "inverse_inertia": inverse_inertia,
         "velocity": velocity,
@@ -79,7 +79,7 @@ def solve_many(
 def trace_many(
     inverse_inertia: Any, velocity: Any, friction: Any, restitution: Any, *, static_friction: Any = None, **options: Any
 ) -> Path:
-    """`trace` of a batch of any shape and size, as NumPy arrays; `options` as those of `trace`."""
+    """`trace` for a batch of any shape and size, as NumPy arrays; `options` are those of `trace`."""
     arrays = {
         "inverse_inertia": inverse_inertia,
         "velocity": velocity,
@@ -100,7 +100,7 @@ def directions_many(inverse_inertia: Any, friction: Any) -> tuple[np.ndarray, np
 def _chunked(
     function: Callable[..., Any], arrays: dict[str, Any], size: int, steps: Callable[[Iterable[int]], Iterable[int]]
 ) -> Any:
-    """Call a batched function on chunks of one size; the last one is filled up with copies of the last impact."""
+    """Call a batched function on chunks of one size; the last chunk is padded with copies of the last impact."""
     given = {name: np.asarray(a, float) for name, a in arrays.items() if a is not None}
     lead = {name: a.shape[: a.ndim - CORES.get(name, 0)] for name, a in given.items()}
     shape = np.broadcast_shapes(*lead.values())

@@ -1,4 +1,4 @@
-"""What a paper says beside what was computed: one `Finding` per number, table, figure or claim.
+"""Comparison of a paper with computed results: one `Finding` per number, table, figure or claim.
 
 | verdict    | meaning                                                                                   |
 |------------|-------------------------------------------------------------------------------------------|
@@ -10,33 +10,40 @@
 | new        | the paper does not say it                                                                 |
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from jimpact.page import number as shown
+from jimpact.output.html import number as in_words
+from jimpact.schemas.config import ConfigError, Table, check, read_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
     "VERDICTS",
+    "Computed",
     "Finding",
     "Grid",
     "Picture",
     "Result",
-    "claim",
+    "Row",
+    "Rows",
+    "claimed",
     "digits_of",
+    "judged",
     "last_digit",
-    "new",
-    "number",
-    "unchecked",
+    "load_rows",
+    "numbers",
+    "only",
 ]
 
 VERDICTS = ("agrees", "convention", "misprint", "differs", "unchecked", "new")
 EXPLAINED = ("convention", "misprint", "differs")
+UNCOMPARED = ("unchecked", "new")
 MOST_DIGITS = 16.0
 
 Printed = str | Sequence[Any]  # decimals as printed, "0.3157", in nested lists
@@ -51,8 +58,103 @@ class Finding(NamedTuple):
     printed: str
     computed: str
     verdict: str
-    digits: float | None = None  # that agree, of the largest number printed
+    digits: float | None = None  # number of digits that agree, relative to the largest number printed
     why: str = ""
+
+
+class Row(Table):
+    """One row of `findings.toml`: the statement of the paper. Code makes the other half, `Computed`.
+
+    `what`, `printed`, `computed` and `why` may have fields in braces, which the words of `Computed` replace.
+    """
+
+    id: str
+    where: str
+    what: str
+    printed: str | list[Any] = ""  # words; or decimals as printed, "0.3157", in nested lists
+    computed: str = ""  # if empty, the numbers are shown as they are
+    verdict: Literal["", "convention", "misprint", "differs", "unchecked", "new"] = ""  # used if they do not agree
+    why: str = ""
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """The printed decimals as numbers."""
+        return np.asarray(self.printed, float)
+
+
+class Computed(NamedTuple):
+    """The computed half of one row."""
+
+    value: Any = None  # numbers
+    holds: bool | None = None  # whether the claim holds; None: compare the numbers with the print, digit by digit
+    digits: float | None = None
+    words: Mapping[str, Any] = {}  # fill the fields in braces of the row
+
+
+def numbers(value: Any, **words: Any) -> Computed:
+    """Numbers to compare with the printed ones, to one unit of each last printed digit."""
+    return Computed(value, words=words)
+
+
+def claimed(holds: Any, digits: float | None = None, **words: Any) -> Computed:
+    """A statement in words, and whether it holds."""
+    return Computed(None, bool(holds), digits, words)
+
+
+def only(value: Any = "", digits: float | None = None, **words: Any) -> Computed:
+    """A result without a print to compare with, for rows that are `new` or `unchecked`."""
+    return Computed(value, True, digits, words)
+
+
+Rows = dict[str, dict[str, Row]]  # by part, then by id
+
+
+def load_rows(path: Path) -> Rows:
+    """The rows of a paper: an array of tables for each of its parts."""
+    rows = {
+        part: [check(row, Row, f"{path.name}: {part}") for row in listed] for part, listed in read_text(path).items()
+    }
+    ids = [row.id for listed in rows.values() for row in listed]
+    if len(set(ids)) < len(ids):
+        raise ConfigError(f"{path.name}: the same id twice: {', '.join(sorted({i for i in ids if ids.count(i) > 1}))}")
+    return {part: {row.id: row for row in listed} for part, listed in rows.items()}
+
+
+def judged(rows: Mapping[str, Row], computed: Mapping[str, Computed]) -> list[Finding]:
+    """The findings of a part, in the order of its rows. Raises ValueError if a row or its computation is missing."""
+    if rows.keys() != computed.keys():
+        apart = sorted(rows.keys() ^ computed.keys())
+        raise ValueError(f"rows and computed values differ: {', '.join(apart)}")
+    return [_judged(row, computed[id]) for id, row in rows.items()]
+
+
+def _judged(row: Row, computed: Computed) -> Finding:
+    words = {name: text.format_map(computed.words) for name, text in _texts(row).items()}
+    holds, digits, shown = computed.holds, computed.digits, words["computed"]
+    if holds is None:
+        holds, digits, compared = _compared(row, computed.value)
+        shown = shown or compared
+    verdict = row.verdict if row.verdict in UNCOMPARED else _verdict(row.id, holds, row.verdict, words["why"])
+    shown = shown or in_words(computed.value)
+    return Finding(row.id, row.where, words["what"], words["printed"], shown, verdict, digits, words["why"])
+
+
+def _compared(row: Row, computed: Any) -> tuple[bool, float, str]:
+    """Whether numbers agree with the print, how many digits do, and the numbers in words.
+
+    They agree to one unit of each last printed digit; a whole number agrees if it rounds to the print.
+    """
+    words, values = _flat(row.printed), np.asarray(computed, float).ravel()
+    if len(words) != len(values):
+        raise ValueError(f"{row.id}: {len(words)} numbers printed, {len(values)} computed")
+    said, units = np.array([float(word) for word in words]), np.array([_unit(word) for word in words])
+    agrees = bool((np.abs(values - said) <= units * (1 + 1e-9)).all())
+    return agrees, digits_of(said, values), _numbers([f"{x:.7g}" for x in values])
+
+
+def _texts(row: Row) -> dict[str, str]:
+    printed = row.printed if isinstance(row.printed, str) else _numbers(_flat(row.printed))
+    return {"what": row.what, "printed": printed, "computed": row.computed, "why": row.why}
 
 
 class Picture(NamedTuple):
@@ -72,63 +174,20 @@ class Grid(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What a part of a reproduction gives."""
+    """Result of a part of a reproduction: by id, the computed halves of the rows of `findings.toml`."""
 
-    findings: Sequence[Finding]
+    findings: Mapping[str, Computed]
     pictures: Sequence[Picture] = ()
     grids: Sequence[Grid] = ()
 
 
-def number(
-    id: str, where: str, what: str, printed: Printed, computed: Any, why: str = "", verdict: str = ""
-) -> Finding:
-    """A number, or an array of them, against its print.
-
-    It agrees to one unit of each last printed digit, a whole number if it rounds to the print. `verdict` (convention,
-    misprint or differs) and `why` say what it is if it does not.
-    """
-    words, values = _flat(printed), np.asarray(computed, float).ravel()
-    if len(words) != len(values):
-        raise ValueError(f"{id}: {len(words)} numbers printed, {len(values)} computed")
-    said, units = np.array([float(word) for word in words]), np.array([_unit(word) for word in words])
-    agrees = bool((np.abs(values - said) <= units * (1 + 1e-9)).all())
-    text = _numbers([f"{x:.7g}" for x in values])
-    found = _verdict(id, agrees, verdict, why)
-    return Finding(id, where, what, _numbers(words), text, found, digits_of(said, values), why)
-
-
-def claim(
-    id: str,
-    where: str,
-    what: str,
-    printed: str,
-    computed: Any,
-    holds: bool,
-    why: str = "",
-    verdict: str = "",
-    digits: float | None = None,
-) -> Finding:
-    """A statement in words; if it does not hold, `verdict` (convention, misprint, differs) and `why` say what it is."""
-    return Finding(id, where, what, printed, shown(computed), _verdict(id, holds, verdict, why), digits, why)
-
-
-def unchecked(id: str, where: str, what: str, computed: Any, why: str) -> Finding:
-    """Something recomputed to which the text gives no number; `why` says what there is, such as a plot only."""
-    return Finding(id, where, what, "", shown(computed), "unchecked", None, why)
-
-
-def new(id: str, where: str, what: str, computed: Any, why: str = "", digits: float | None = None) -> Finding:
-    """Something that the paper does not say; `digits` are those of a check by other means."""
-    return Finding(id, where, what, "", shown(computed), "new", digits, why)
-
-
 def last_digit(word: str) -> float:
-    """A unit of the last digit of a printed number."""
+    """The unit of the last digit of a printed number."""
     return float(Decimal(1).scaleb(int(Decimal(word).as_tuple().exponent)))
 
 
 def digits_of(reference: Any, value: Any) -> float:
-    """Agreeing digits, -log10 of the largest difference over the largest number; 16 at most."""
+    """Number of agreeing digits: -log10 of the largest difference over the largest number, at most 16."""
     a, b = np.asarray(reference, float), np.asarray(value, float)
     scale, gap = np.abs(a).max(), np.abs(a - b).max()
     if gap == 0:
@@ -145,7 +204,7 @@ def _verdict(id: str, holds: bool, otherwise: str, why: str) -> str:
 
 
 def _unit(word: str) -> float:
-    """How far from a printed number another may be: a unit of its last digit, or half of one for whole numbers."""
+    """Tolerance of a printed number: a unit of its last digit, or half of one for whole numbers."""
     return last_digit(word) if "." in word else 0.5 * last_digit(word)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from jimpact.page import embedded, number, page, table, text
+from jimpact.output.html import embedded, number, page, table, text
 from jimpact.reproduce.findings import VERDICTS
 from jimpact.reproduce.parts import Paper, Record
 
@@ -37,7 +37,7 @@ body { max-width: 88rem } h1 { margin-top: 2.5rem } figure { max-width: 60rem }
 
 
 def tally(records: Iterable[Record]) -> dict[str, int]:
-    """How many findings have each verdict."""
+    """Number of findings with each verdict."""
     counts = Counter(finding["verdict"] for record in records for finding in record.findings)
     return {verdict: counts[verdict] for verdict in VERDICTS}
 

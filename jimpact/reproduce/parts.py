@@ -1,6 +1,6 @@
-"""Parts of papers, and running them: each reads one configuration, and keeps what it found as JSON and figures.
+"""Parts of papers, and their computation: each reads one configuration, and stores its findings as JSON and figures.
 
-A part that is finished is not computed again while its configuration, its code and the version stay the same.
+A finished part is computed again only if its configuration, its code or the version has changed.
 """
 
 import hashlib
@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import jimpact
-from jimpact.config import ConfigError, Table, read
-from jimpact.page import plain, png, to_json, write_files
+from jimpact.output.html import plain, png, to_json, write_files
 from jimpact.reproduce.batch import Progress
-from jimpact.reproduce.findings import Result
+from jimpact.reproduce.findings import Result, Rows, judged
+from jimpact.schemas.config import ConfigError, Table, read
 
 __all__ = ["PAPERS", "Paper", "Part", "Record", "checkout", "chosen", "kept", "load_papers", "run_part"]
 
@@ -30,8 +30,8 @@ class Part:
 
     key: str  # "fig6"
     title: str
-    config: str  # below configs/, "jia_wang/fig6.toml"
-    form: type[Table]  # what the configuration may say
+    config: str  # path in configs/, "jia_wang/fig6.toml"
+    form: type[Table]  # schema of the configuration
     run: Callable[[Any, Progress], Result]
 
 
@@ -43,12 +43,13 @@ class Paper:
     title: str
     citation: str
     parts: Sequence[Part]
-    notes: str = ""  # symbols and words that the rows use
+    notes: str = ""  # symbols and words in the rows
+    rows: Rows = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Record:
-    """What is kept of a finished part; pictures are files beside it."""
+    """The stored record of a finished part; pictures are files in the same folder."""
 
     paper: str
     part: str
@@ -62,7 +63,7 @@ class Record:
 
 
 def checkout() -> Path:
-    """The folder with `experiments/` and `configs/`: where the package is installed from, or the current one."""
+    """The folder with `experiments/` and `configs/`: that from which the package is installed, or the current one."""
     for root in (Path(jimpact.__file__).resolve().parents[1], Path.cwd()):
         if (root / "experiments" / PAPERS[0]).is_dir() and (root / "configs").is_dir():
             return root
@@ -93,7 +94,7 @@ def chosen(papers: Sequence[Paper], wanted: Sequence[str]) -> list[tuple[Paper, 
 
 
 def kept(paper: Paper, part: Part, root: Path, configs: Path, out: Path) -> Record | None:
-    """The finished part, if nothing changed since."""
+    """The record of the finished part, if nothing has changed since."""
     path = out / paper.key / f"{part.key}.json"
     try:
         record = Record(**json.loads(path.read_text(encoding="utf-8")))
@@ -104,9 +105,10 @@ def kept(paper: Paper, part: Part, root: Path, configs: Path, out: Path) -> Reco
 
 
 def run_part(paper: Paper, part: Part, root: Path, configs: Path, out: Path, progress: Progress) -> Record:
-    """Compute a part and keep it; the record is written last, so what has one is whole."""
+    """Compute a part and store it; the record is written last, so a part with a record is complete."""
     begin = time.perf_counter()
     result = part.run(read(configs / part.config, part.form), progress)
+    findings = judged(paper.rows.get(part.key, {}), result.findings)
     folder = out / paper.key
     write_files(folder, {f"{picture.name}.png": png(picture.figure) for picture in result.pictures})
     record = Record(
@@ -116,7 +118,7 @@ def run_part(paper: Paper, part: Part, root: Path, configs: Path, out: Path, pro
         f"configs/{part.config}",
         _stamp(paper, part, root, configs),
         time.perf_counter() - begin,
-        [plain(finding._asdict()) for finding in result.findings],
+        [plain(finding._asdict()) for finding in findings],
         [{"name": picture.name, "caption": picture.caption} for picture in result.pictures],
         [plain(grid._asdict()) for grid in result.grids],
     )
@@ -125,8 +127,9 @@ def run_part(paper: Paper, part: Part, root: Path, configs: Path, out: Path, pro
 
 
 def _stamp(paper: Paper, part: Part, root: Path, configs: Path) -> str:
-    """Changes with the configuration, the code of the paper, and the version."""
-    code = sorted((root / "experiments" / paper.key).glob("*.py"))
+    """A stamp that changes with the configuration, the code of the paper, and the version."""
+    folder = root / "experiments" / paper.key
+    code = sorted([*folder.glob("*.py"), *folder.glob("*.toml")])
     digest = hashlib.sha256(jimpact.__version__.encode())
     for path in (configs / part.config, *code):
         digest.update(path.read_bytes())

@@ -1,4 +1,4 @@
-"""TOML files checked field by field: what a configuration may say, and one sentence where it says something else.
+"""Checks of TOML files field by field; an error is one sentence.
 
 A configuration is a `Table` of typed fields. A file holds numbers and words only; nothing in it is executed.
 """
@@ -39,8 +39,8 @@ __all__ = [
     "tables",
 ]
 
-ASYMMETRY = 1e-4  # of the largest entry: more than rounded print, less than a mistake
-TAGS = ("moving", "fixed")  # pydantic's names of the two kinds of body, no part of the file
+ASYMMETRY = 1e-4  # largest asymmetry relative to the largest entry: allows rounded print, but not a mistake
+TAGS = ("moving", "fixed")  # names for pydantic of the two kinds of body, which are not in the file
 
 
 class ConfigError(ValueError):
@@ -92,7 +92,7 @@ def _decimal(word: str) -> str:
 
 
 def approaching(velocity: tuple) -> tuple:
-    """For velocities whose last component is along the normal."""
+    """Check that the last component, which is along the normal, approaches."""
     if velocity[-1] >= 0:
         raise ValueError("the bodies do not approach: the last component, along the normal, must be below 0")
     return velocity
@@ -131,7 +131,7 @@ Inertia = Annotated[
     tuple[Triple, Triple, Triple], BeforeValidator(_principal), AfterValidator(_definite), AfterValidator(_possible)
 ]
 Approaching = Annotated[Vector, AfterValidator(approaching)]
-Printed = Annotated[str, AfterValidator(_decimal)]  # as text, so that its digits count
+Printed = Annotated[str, AfterValidator(_decimal)]  # as text, to keep the number of digits
 Seed = Annotated[int, Field(ge=0)]
 Small = Annotated[float, Field(gt=0, lt=1)]  # a tolerance, an angle in rad
 Positive = Annotated[float, Field(gt=0)]
@@ -186,7 +186,7 @@ def check(data: dict[str, Any], form: type[Form], source: str) -> Form:
 
 
 def _explained(error: ValidationError, form: type[BaseModel]) -> str:
-    """The first mistake, as `field: what is wrong`."""
+    """The first mistake, in the form `field: what is wrong`."""
     mistakes = sorted(error.errors(include_url=False), key=lambda mistake: mistake["type"] != "extra_forbidden")
     first = mistakes[0]
     field = ""
@@ -225,5 +225,5 @@ def _forms(kind: type[BaseModel], field: str) -> list[type[BaseModel]]:
 
 
 def _sentence(text: str) -> str:
-    """One printable line, whatever the file said."""
+    """Text of a file as one printable line."""
     return "".join(c if c.isprintable() else " " for c in text)

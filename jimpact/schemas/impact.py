@@ -1,6 +1,6 @@
-"""A scene: impacts described in a TOML file, checked field by field and turned into arrays.
+"""A scene: impacts described in a TOML file, checked field by field and converted to arrays.
 
-Three forms, told apart by their tables:
+There are three forms, distinguished by their tables:
 
 | form    | tables                                                                               |
 |---------|--------------------------------------------------------------------------------------|
@@ -18,7 +18,10 @@ import jax.numpy as jnp
 import numpy as np
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
-from jimpact.config import (
+from jimpact.contact.body import Body, immovable, relative_velocity
+from jimpact.contact.inertia import inverse_inertia
+from jimpact.laws import LAWS
+from jimpact.schemas.config import (
     AngleRange,
     FrictionRange,
     Inertia,
@@ -37,9 +40,6 @@ from jimpact.config import (
     read_text,
     tables,
 )
-from jimpact.contact import Body, immovable, relative_velocity
-from jimpact.inertia import inverse_inertia
-from jimpact.laws import LAWS
 from jimpact.types import Array
 
 __all__ = ["BatchScene", "BodiesScene", "ContactScene", "Input", "Scene", "load", "parse"]
@@ -65,7 +65,7 @@ def _law(value: str) -> str:
 
 
 class Options(Table):
-    """How to solve: the law with the parameters that only some laws have, and the accuracy."""
+    """Options of `solve`: the law, the parameters that only some laws have, and the accuracy."""
 
     law: Annotated[str, AfterValidator(_law)] = "stronge"
     accuracy: Literal["low", "standard", "high"] = "standard"
@@ -105,7 +105,7 @@ class Material(Table):
 
 
 class Head(Table):
-    """What every form may have."""
+    """Fields of every form."""
 
     name: Name = ""
     options: Options = Options()
@@ -153,12 +153,12 @@ class Fixed(Table):
 
 
 def _kind(value: Any) -> str:
-    """Which of the two bodies is meant, so that an error speaks of that one only."""
+    """The kind of a body, so that an error mentions only this kind."""
     return "fixed" if isinstance(value, Fixed) or (isinstance(value, dict) and "immovable" in value) else "moving"
 
 
 class Place(Table):
-    """Where two bodies touch, in world axes; the normal points from body b into body a."""
+    """Contact point and normal in world axes; the normal points from body b into body a."""
 
     point: Vector
     normal: Normal
@@ -184,7 +184,7 @@ class BodiesScene(Head):
 
 
 class Ball(Table):
-    """A ball, by name of its shape."""
+    """A ball, by the name of its shape."""
 
     shape: Literal["solid sphere", "hollow sphere"]
     mass: Positive

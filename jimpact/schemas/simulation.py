@@ -1,8 +1,8 @@
-"""A run described in a TOML file: a body, how it is thrown, the planes around it, and when to stop.
+"""A run described in a TOML file: a body, its motion at the start, the planes around it, and when to stop.
 
 | table     | holds                                                                                        |
 |-----------|----------------------------------------------------------------------------------------------|
-| [body]    | shape = "sphere", "ellipsoid", "box" or "hull", sizes, mass, inertia (else that of a solid) |
+| [body]    | shape = "sphere", "ellipsoid", "box" or "hull", sizes, mass, inertia (default: homogeneous) |
 | [start]   | position, velocity, angular_velocity, orientation                                            |
 | [[plane]] | normal, point, friction, restitution                                                         |
 | [run]     | gravity, duration, impacts, rest_speed                                                       |
@@ -16,12 +16,12 @@ import jax.numpy as jnp
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from jimpact.config import Inertia, Name, Normal, NotNegative, Positive, Share, Table, Vector, read
-from jimpact.flight import Solid
-from jimpact.rotation import Motion
-from jimpact.scene import Options
-from jimpact.shapes import Ellipsoid, Hull, Planes, Shape, Sphere, box
-from jimpact.simulate import MOST
+from jimpact.geometry.rotation import Motion
+from jimpact.geometry.shapes import Ellipsoid, Hull, Planes, Shape, Sphere, box
+from jimpact.schemas.config import Inertia, Name, Normal, NotNegative, Positive, Share, Table, Vector, read
+from jimpact.schemas.impact import Options
+from jimpact.simulation.flight import Solid
+from jimpact.simulation.simulate import MOST
 
 __all__ = ["FlightScene", "load_flight"]
 
@@ -152,7 +152,7 @@ class FlightScene(Table):
         return Planes(*(jnp.asarray(a) for a in (normals, offsets, friction, restitution)))
 
     def arguments(self) -> dict[str, Any]:
-        """Keywords of `simulate`."""
+        """Keyword arguments of `simulate`."""
         given = {k: v for k, v in self.run.model_dump().items() if v is not None}
         return {**given, "gravity": np.asarray(self.run.gravity), **self.options.arguments()}
 

@@ -1,11 +1,11 @@
-"""Two bodies that may hit each other: when they meet, and where they touch.
+"""Two bodies that may hit each other: the time of contact, and the contact point.
 
-Each is an oval (`jimpact.oval`): an ellipsoid, or the hull of points, the core, rounded by a radius, so that there is a
-normal even where corner meets edge.
+Each is an oval (`jimpact.geometry.separation`): an ellipsoid, or the hull of points, the core, rounded by a radius. So
+there is a normal even where a corner meets an edge.
 
-Along a direction n the bodies are apart by the least n . (a - b) of all points a and b of the cores, less what their
-ellipsoids or balls reach; how soon that can close is bounded as for planes. The direction turns with the features that
-are nearest, a corner and a face say, so that leaving is seen as leaving.
+Along a direction n the gap is the least n . (a - b) of all points a and b of the cores, less the extents of the
+ellipsoids or balls. The time in which it can close is bounded as for planes. The direction turns with the nearest
+features, such as a corner and a face, so that bodies that separate have a growing gap.
 """
 
 from typing import NamedTuple
@@ -14,8 +14,12 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jimpact.contact import Body, transform
-from jimpact.flight import (
+from jimpact.contact.body import Body, transform
+from jimpact.geometry.rotation import Motion, quaternion_product, rotation_matrix
+from jimpact.geometry.separation import Facing, Oval, facing, way
+from jimpact.geometry.shapes import JERK, SECOND, Directions, Ellipsoid, Gaps, Hull, Turning, reach, support
+from jimpact.numerics import divide
+from jimpact.simulation.flight import (
     ANGLE,
     NEAR,
     Contact,
@@ -32,13 +36,9 @@ from jimpact.flight import (
     search,
     turning,
 )
-from jimpact.numerics import divide
-from jimpact.oval import Facing, Oval, facing, way
-from jimpact.rotation import Motion, quaternion_product, rotation_matrix
-from jimpact.shapes import JERK, SECOND, Directions, Ellipsoid, Gaps, Hull, Turning, reach, support
 from jimpact.types import Array, Flag, Scalar, Vector3, Whole
 
-__all__ = ["Duel", "Pair"]
+__all__ = ["Pair", "TwoBodies"]
 
 
 class Pair(NamedTuple):
@@ -49,16 +49,16 @@ class Pair(NamedTuple):
 
 
 class Points(NamedTuple):
-    """The points of a core, world axes, with two derivatives."""
+    """The points of a core, world axes, with two time derivatives."""
 
     at: Array
     rate: Array
     second: Array
-    reach: Scalar  # from the centre of mass
+    reach: Scalar  # largest distance from the centre of mass
     turning: Turning
 
 
-class Duel(NamedTuple):
+class TwoBodies(NamedTuple):
     """Two bodies under the same gravity."""
 
     solid_a: Solid
@@ -76,13 +76,13 @@ class Duel(NamedTuple):
         return Pair(a, b)
 
     def depth(self, motion: Pair) -> tuple[Scalar, Scalar]:
-        """The gap along the direction in which the bodies are apart, and their size."""
+        """The gap, and the size of the bodies."""
         now, _, _ = self._gaps(motion)
         size = jnp.minimum(*(reach(s.shape) for s in self[:2]))
         return jnp.min(now.value, (-1, -2)) + self._near(motion), size
 
     def meet(self, motion: Pair, limit: Scalar, rest: Scalar, going: Flag) -> Meeting:
-        """When the bodies first touch and approach, and which of their points are next to the contact."""
+        """When the bodies first touch and approach, and which of their points are nearest to the contact."""
         self, start, limit, rest = lax.stop_gradient((self, motion, limit, rest))
 
         def see(motion: Pair) -> Look:
@@ -112,11 +112,11 @@ class Duel(NamedTuple):
         return Pair(a, b)
 
     def number(self, which: Facing) -> Whole:
-        """There is one contact only."""
+        """0, since there is only one pair of bodies."""
         return jnp.zeros_like(which.simplex.a[..., 0])
 
     def round(self) -> Flag:
-        """Whether a contact has a normal."""
+        """Whether a contact has a normal: at least one body is rounded."""
         return _size(self.solid_a) + _size(self.solid_b) > 0
 
     def _ovals(self, motion: Pair) -> tuple[Oval, Oval]:
@@ -135,7 +135,7 @@ class Duel(NamedTuple):
         return NEAR * jnp.finfo(speed.dtype).eps * speed
 
     def _speed(self, motion: Pair) -> Scalar:
-        """No gap changes faster, but for a factor near one."""
+        """Bound of the rate of all gaps, to a factor near one."""
         largest = lambda a: jnp.max(jnp.abs(a), -1)  # noqa: E731
         a, b = (
             largest(m.velocity) + largest(m.angular_velocity) * reach(s.shape)
@@ -144,29 +144,29 @@ class Duel(NamedTuple):
         return a + b
 
     def _approach(self, motion: Pair, where: Facing) -> Scalar:
-        """Rate of the gap at the contact itself: parallel edges close where they do not face each other, too."""
+        """Rate of the gap at the contact. (Points of parallel edges may close without facing each other.)"""
         touch = self.touch(motion, where)
         a, b = (x.velocity + jnp.cross(x.angular_velocity, touch.point - x.position) for x in touch.bodies)
         return _dot(a - b, touch.normal)
 
     def _moment(self, motion: Pair) -> Scalar:
-        """A time in which gaps change by their round-off: after it, of parallel edges or faces of which one end leaves,
-        the end that approaches is the nearest.
+        """A time in which gaps change by their round-off.
+
+        After this time, if one end of parallel edges or faces leaves and the other approaches, the latter is nearest.
         """
         return divide(self._near(motion), self._speed(motion))
 
     def _outside(self, motion: Pair) -> Scalar:
-        """How long the balls that hold the bodies do not touch: half of |x + v t|^2 - r^2 is a parabola."""
+        """Time in which the balls that contain the bodies do not touch: half of |x + v t|^2 - r^2 is a parabola."""
         x, v = motion.a.position - motion.b.position, motion.a.velocity - motion.b.velocity
         r = reach(self.solid_a.shape) + reach(self.solid_b.shape)
         square, rate, second = jnp.sum(x * x, -1) - r * r, jnp.sum(x * v, -1), jnp.sum(v * v, -1)
         return jnp.where(square > 0, first_root(0.5 * square, rate, second), 0)
 
     def _gaps(self, motion: Pair) -> tuple[Gaps, Scalar, Facing]:
-        """Of all pairs of points, (..., pairs, 1), along the direction across the gap.
+        """Gaps of all pairs of points, (..., pairs, 1), along the normal of `way`, which turns at its present rate.
 
-        The direction goes on to turn as it does now. Also the greatest rate of turning, of bodies and
-        direction, and what faces each other.
+        Also returns the greatest rate of turning, of bodies and direction, and the parts that face each other.
         """
         where = facing(*self._ovals(motion))
         rates = Pair(*(_rate(m) for m in motion))
@@ -187,7 +187,7 @@ class Duel(NamedTuple):
 
 
 def _less(now: Gaps, solid: Solid, turn: Turning, towards: Directions) -> Gaps:
-    """Gaps of bodies from those of their cores: one reaches further."""
+    """Gaps less the extent of one body beyond its core."""
     if not isinstance(solid.shape, Ellipsoid):
         return now._replace(value=now.value - _size(solid)[..., None])
     h = support(solid.shape, turn, towards)
@@ -195,7 +195,7 @@ def _less(now: Gaps, solid: Solid, turn: Turning, towards: Directions) -> Gaps:
 
 
 def _third(motion: Pair, a: Points, b: Points, w: Scalar, pace: Scalar) -> Scalar:
-    """Bound of the third derivative of a gap, for as long as nothing turns by more than ANGLE."""
+    """Bound of the third derivative of a gap while bodies and direction turn by at most ANGLE."""
     x, v = (jnp.sqrt(_dot(p - q, p - q)) for p, q in zip(motion.a[::2], motion.b[::2], strict=True))
     horizon = jnp.where(pace > 0, ANGLE / jnp.where(pace > 0, pace, 1), 0)
     sizes = [a.reach * a.turning.fastest**k + b.reach * b.turning.fastest**k for k in range(4)]
@@ -232,12 +232,12 @@ def _oval(solid: Solid, motion: Motion) -> Oval:
 
 
 def _size(solid: Solid) -> Scalar:
-    """By how much the core is swollen, at most."""
+    """Largest extent of the body beyond its core."""
     return jnp.max(solid.shape.semi_axes, -1) if isinstance(solid.shape, Ellipsoid) else solid.shape.radius
 
 
 def _rate(motion: Motion) -> Motion:
-    """What changes by time, as far as place and orientation are concerned."""
+    """Time derivatives of position and orientation; zeros for velocity and spin."""
     spin = jnp.concatenate([jnp.zeros_like(motion.position[..., :1]), motion.angular_velocity], -1)
     still = jnp.zeros_like(motion.velocity)
     return Motion(motion.velocity, 0.5 * quaternion_product(spin, motion.orientation), still, still)

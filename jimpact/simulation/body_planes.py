@@ -1,4 +1,4 @@
-"""One body among planes: when it meets one, and where it touches."""
+"""One body among planes: the time of contact, and the contact point."""
 
 from typing import NamedTuple
 
@@ -6,8 +6,10 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jimpact.contact import Body, immovable
-from jimpact.flight import (
+from jimpact.contact.body import Body, immovable
+from jimpact.geometry.rotation import Motion, rotation_matrix
+from jimpact.geometry.shapes import Gaps, Planes, Sphere, gaps, reach, touching_point
+from jimpact.simulation.flight import (
     NEAR,
     Contact,
     Look,
@@ -23,14 +25,12 @@ from jimpact.flight import (
     search,
     turning,
 )
-from jimpact.rotation import Motion, rotation_matrix
-from jimpact.shapes import Gaps, Planes, Sphere, gaps, reach, touching_point
 from jimpact.types import Array, Flag, Scalar, Vector3, Whole
 
-__all__ = ["Room"]
+__all__ = ["BodyAndPlanes"]
 
 
-class Room(NamedTuple):
+class BodyAndPlanes(NamedTuple):
     """A body, the planes around it, and gravity."""
 
     solid: Solid
@@ -44,12 +44,12 @@ class Room(NamedTuple):
         return later(self.solid, motion, self.gravity, time)
 
     def depth(self, motion: Motion) -> tuple[Scalar, Scalar]:
-        """The least gap to a plane, and the size of the body; how far that is round-off is left to the caller."""
+        """The least gap to a plane, and the size of the body; the caller accounts for round-off."""
         now = gaps(self.solid.shape, turning(self.solid, motion), self.planes, motion, self.gravity)
         return jnp.min(now.value + self._near(motion), (-1, -2)), reach(self.solid.shape)
 
     def meet(self, motion: Motion, limit: Scalar, rest: Scalar, going: Flag) -> Meeting:
-        """When the body first touches a plane that it approaches, and which point of it touches which plane."""
+        """When the body first touches a plane that it approaches, and the indices of the point and the plane."""
         self, start, limit, rest = lax.stop_gradient((self, motion, limit, rest))
         fastest = turning(self.solid, start).fastest
 
@@ -75,7 +75,7 @@ class Room(NamedTuple):
         return motion._replace(velocity=bodies[0].velocity, angular_velocity=bodies[0].angular_velocity)
 
     def number(self, which: tuple[Whole, Whole]) -> Whole:
-        """Of the plane."""
+        """Index of the plane."""
         return which[1]
 
     def _near(self, motion: Motion) -> Array:
@@ -87,21 +87,21 @@ class Room(NamedTuple):
     def _rate_noise(self, motion: Motion) -> Array:
         """Round-off of the rate of a gap."""
         speed = jnp.max(jnp.abs(motion.velocity), -1)
-        if not isinstance(self.solid.shape, Sphere):  # its gap does not feel the spin
+        if not isinstance(self.solid.shape, Sphere):  # its gap does not depend on the spin
             speed += jnp.max(jnp.abs(motion.angular_velocity), -1) * reach(self.solid.shape)
         return NEAR * jnp.finfo(speed.dtype).eps * speed[..., None, None]
 
     def _outside(self, motion: Motion) -> Scalar:
-        """How long the ball that holds the shape touches no plane."""
+        """Time in which the ball that contains the shape touches no plane."""
         if isinstance(self.solid.shape, Sphere):
-            return jnp.zeros_like(motion.position[..., 0])  # its own gap is looked at anyway
+            return jnp.zeros_like(motion.position[..., 0])  # for a sphere this is the gap itself
         ball = gaps(Sphere(reach(self.solid.shape)), turning(self.solid, motion), self.planes, motion, self.gravity)
         time = jnp.where(ball.value > 0, first_root(ball.value, ball.rate, ball.second), 0)
         return jnp.min(time, (-1, -2))
 
 
 def _fastest(now: Gaps, touching: Flag, slow: Flag) -> Contact:
-    """Of all that touch, the fastest approach."""
+    """The contact with the fastest approach."""
     flat = lambda a: a.reshape((*a.shape[:-2], a.shape[-2] * a.shape[-1]))  # noqa: E731
     best = jnp.argmax(flat(jnp.where(touching, -now.rate, -jnp.inf)), -1)
     taken = jnp.take_along_axis(flat(slow), best[..., None], -1)[..., 0]
@@ -109,6 +109,6 @@ def _fastest(now: Gaps, touching: Flag, slow: Flag) -> Contact:
 
 
 def _taken(a: Array, index: Whole) -> Array:
-    """Of the plane with a number; planes are the first axis after those of the batch."""
+    """The entry of one plane; planes are the first axis after those of the batch."""
     axis = index.ndim
     return jnp.take_along_axis(a, index.reshape(index.shape + (1,) * (a.ndim - axis)), axis).squeeze(axis)

@@ -1,10 +1,10 @@
 """Free flight of a rigid body under gravity, and the search for the first contact.
 
-The flight is exact: a parabola, and the rotation of a free body. The time of impact is approached from the side of no
-contact: from every gap that might close, two derivatives, and a bound of the third over the flight follows a time
-during which nothing can touch; the bodies fly for so long, and so on. Near a contact the gap that is left shrinks with
-the third power, so that few steps suffice; no step is ever too long, so that no contact is missed, however thin the
-corner or fast the spin. A sphere takes one step: its gap to a plane is a parabola.
+The flight is exact: a parabola, and the rotation of a free body. The search approaches the time of impact from before
+the contact. Each gap that might close, its first two derivatives and a bound of the third give a time during which
+nothing can touch. The bodies fly for this time, and the search repeats. Near a contact the remaining gap shrinks with
+the third power, so that few steps suffice. No step is too long, so that no contact is missed, however thin the corner
+or fast the spin. A sphere takes one step: its gap to a plane is a parabola.
 """
 
 from collections.abc import Callable
@@ -15,9 +15,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jimpact.contact import Body, definite_inverse, transform
-from jimpact.control import anywhere
-from jimpact.rotation import (
+from jimpact.contact.body import Body, definite_inverse, transform
+from jimpact.control_flow import anywhere
+from jimpact.geometry.rotation import (
     Motion,
     free_rotation,
     greatest_spin,
@@ -26,7 +26,7 @@ from jimpact.rotation import (
     rotation_matrix,
     steady_rotation,
 )
-from jimpact.shapes import Gaps, Shape, Sphere, Turning
+from jimpact.geometry.shapes import Gaps, Shape, Sphere, Turning
 from jimpact.types import Array, ArrayLike, Flag, Matrix3, Scalar, Vector3, Whole
 
 __all__ = [
@@ -50,15 +50,15 @@ __all__ = [
 
 M = TypeVar("M")
 
-ADVANCES = 1000  # steps towards a contact; about 10 suffice, a body that spins beside a plane takes one per ANGLE
-ANGLE = 0.5  # rad of spin that one step may take at most
-SCALES = tuple(ANGLE * 0.125**n for n in range(6))  # rad of spin for which a bound is tried: the best counts
-NEAR = 64  # x epsilon x the sizes that make up a gap: its round-off
+ADVANCES = 1000  # steps towards a contact; about 10 suffice, but a body that spins beside a plane takes one per ANGLE
+ANGLE = 0.5  # rad: largest rotation in one step
+SCALES = tuple(ANGLE * 0.125**n for n in range(6))  # rad: rotations in the horizons h, of which the best is taken
+NEAR = 64  # x epsilon x the lengths that make up a gap: its round-off
 FOREVER = 1e30  # s
 
 
 class Solid(NamedTuple):
-    """A rigid body: what it weighs and what shape it has."""
+    """A rigid body: mass, inertia and shape."""
 
     mass: Scalar  # kg
     inertia: Matrix3  # about the centre of mass, body axes, kg m^2
@@ -66,13 +66,13 @@ class Solid(NamedTuple):
 
 
 class Meeting(NamedTuple):
-    """The first contact of a flight. Nothing in it has a derivative."""
+    """The first contact of a flight. No field has a derivative."""
 
-    time: Scalar  # from the start of the flight; the limit where there is none before
+    time: Scalar  # from the start of the flight; the limit if there is no contact before it
     touched: Flag
-    finished: Flag  # whether it is known
-    resting: Flag  # whether it is pressed and slow
-    which: Any  # what touches, as the world it happens in tells it
+    finished: Flag  # whether the search ended
+    resting: Flag  # whether the contact is pressed and slow
+    which: Any  # the parts that touch, in a form of `BodyAndPlanes` or `TwoBodies`
 
 
 class Touch(NamedTuple):
@@ -87,19 +87,19 @@ class Touch(NamedTuple):
 
 
 class Contact(NamedTuple):
-    """What touches, if anything does."""
+    """The parts that touch, if any do."""
 
-    touching: Flag  # and approaching, or slow
-    slow: Flag  # neither approaching nor leaving faster than the speed of rest, and pressed
+    touching: Flag  # whether they touch, and approach or are slow
+    slow: Flag  # whether they are pressed, and neither approach nor leave faster than the speed of rest
     which: Any
 
 
 class Look(NamedTuple):
-    """What is seen at one time."""
+    """Gaps and contact at one time."""
 
     gaps: Gaps  # (..., points, planes), or (..., pairs of points, 1)
     pace: Scalar  # rate of turning to which the bounds of third derivatives belong
-    outside: Scalar  # a time during which the balls that hold the bodies touch nothing
+    outside: Scalar  # a time during which the balls that contain the bodies touch nothing
     contact: Contact
 
 
@@ -126,7 +126,7 @@ def fly(solid: Solid, motion: Motion, gravity: Vector3, time: Scalar) -> Motion:
 
 
 def turning(solid: Solid, motion: Motion) -> Turning:
-    """How the orientation changes, with a bound of the spin: zero for a sphere, which looks the same."""
+    """Orientation, spin, its rate, and a bound of the spin, which is 0 for a sphere: its gap does not depend on it."""
     axes = rotation_matrix(motion.orientation)
     if isinstance(solid.shape, Sphere):
         still = jnp.zeros_like(motion.angular_velocity)
@@ -138,7 +138,7 @@ def turning(solid: Solid, motion: Motion) -> Turning:
 
 
 def later(solid: Solid, motion: Motion, gravity: Vector3, time: Scalar) -> Motion:
-    """The motion after a time that is round-off, and its derivative."""
+    """The motion after a time whose value is round-off, with the derivative of that time."""
     t = time[..., None]
     spin = jnp.concatenate([jnp.zeros_like(t), motion.angular_velocity], -1)
     return Motion(
@@ -157,7 +157,7 @@ def body_of(solid: Solid, motion: Motion) -> Body:
 
 
 def closed(now: Gaps, noise: Noise) -> tuple[Gaps, Flag, Flag]:
-    """The gaps, which of them touch, and which are slow. A rate that is round-off, at a contact, counts as zero."""
+    """The gaps, which of them touch, and which are slow. At a contact a rate within round-off counts as zero."""
     there = now.value <= noise.gap
     rate = jnp.where(there & (jnp.abs(now.rate) <= noise.rate), 0, now.rate)
     slow = (jnp.abs(rate) <= noise.rest) & (now.second <= 0)
@@ -171,7 +171,7 @@ def search(
     limit: Scalar,
     going: Flag,
 ) -> Meeting:
-    """Go on by safe times until something touches, or up to the time `limit`, in the lanes that are `going`."""
+    """Advance by safe times until parts touch, or up to the time `limit`, in the lanes that are `going`."""
 
     def step(state: _Search) -> _Search:
         now = see(state.motion)
@@ -190,7 +190,7 @@ def search(
     nothing = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), jax.eval_shape(see, start).contact)
     begin = _Search(jnp.zeros((), jnp.int32), jnp.zeros_like(limit), start, going, nothing)
     last = lax.while_loop(more, step, begin)
-    finished = ~last.open & ~jnp.isnan(last.time)  # nan: a body that turns more often than can be followed
+    finished = ~last.open & ~jnp.isnan(last.time)  # nan: the body turns too far in one flight
     return Meeting(last.time, last.contact.touching & finished, finished, last.contact.slow, last.contact.which)
 
 
@@ -203,9 +203,9 @@ class _Search(NamedTuple):
 
 
 def _safe_time(now: Gaps, pace: Scalar) -> Scalar:
-    """A time within which no gap can close: the longest that any of the bounds gives.
+    """A time within which no gap can close: the longest of those from the horizons h.
 
-    Within a time h the second derivative is no less than g'' - K h / 3 on the average that counts.
+    Within a time h the gap is bounded by the parabola with the second derivative g'' - K h / 3.
     """
     turns = pace > 0
     times = []
@@ -218,7 +218,7 @@ def _safe_time(now: Gaps, pace: Scalar) -> Scalar:
 
 
 def first_root(a: Array, b: Array, c: Array) -> Array:
-    """The first time > 0 at which a + b t + c t^2 / 2 sinks to zero, for a >= 0; FOREVER if it does not."""
+    """The first time > 0 at which a + b t + c t^2 / 2 falls to zero, for a >= 0; FOREVER if it does not."""
     square = b * b - 2 * a * c
     root = jnp.sqrt(jnp.maximum(square, 0))
     sinking = 2 * a / jnp.where(b < 0, root - b, 1)
@@ -228,7 +228,7 @@ def first_root(a: Array, b: Array, c: Array) -> Array:
 
 
 def chosen(flag: Flag, a: Array, b: ArrayLike) -> Array:
-    """a in the lanes where the flag is up, else b; axes after those of the flag follow it."""
+    """a in the lanes where the flag is true, else b; the flag broadcasts over the last axes."""
     return jnp.where(flag.reshape(flag.shape + (1,) * (a.ndim - flag.ndim)), a, b)
 
 

@@ -1,4 +1,4 @@
-"""The input of a run: checked, brought to one batch shape, and made harmless in the lanes where it cannot be used."""
+"""The input of a run: checked, broadcast to one batch shape, and harmless in invalid lanes."""
 
 from functools import partial
 from typing import Any, NamedTuple
@@ -7,36 +7,37 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jimpact.contact import definite_inverse
-from jimpact.duel import Duel, Pair
-from jimpact.flight import Solid, chosen
-from jimpact.room import Room
-from jimpact.rotation import Motion
-from jimpact.shapes import Ellipsoid, Hull, Planes, Shape, Sphere, reach
+from jimpact.contact.body import definite_inverse
+from jimpact.geometry.rotation import Motion
+from jimpact.geometry.shapes import Ellipsoid, Hull, Planes, Shape, Sphere, reach
+from jimpact.simulation.body_body import Pair, TwoBodies
+from jimpact.simulation.body_planes import BodyAndPlanes
+from jimpact.simulation.flight import Solid, chosen
 from jimpact.types import Array, ArrayLike, Flag, Scalar
 from jimpact.validation import check_batch, floating
 
-__all__ = ["EXTRA", "MOTION_TAILS", "Launch", "harmless", "launch_duel", "launch_room"]
+__all__ = ["EXTRA", "GRAVITY", "MOTION_TAILS", "Inputs", "body_inputs", "harmless", "pair_inputs"]
 
 Arrays = dict[str, tuple[ArrayLike, tuple[int, ...]]]
 
-REST = 1e-3  # default `rest_speed`, in units of the speed that a fall by the size of the body gives
-ROUNDED = 1e-6  # a unit quaternion that was kept in single precision is made unit; another is a mistake
+REST = 1e-3  # default `rest_speed`, in units of the speed after a fall by the size of the body
+ROUNDED = 1e-6  # error of a squared length that is normalised, as after rounding to single precision; more is INVALID
+GRAVITY = (0.0, 0.0, -9.81)  # m/s^2
 MOTION_TAILS = ((3,), (4,), (3,), (3,))
 EXTRA = ("static_friction", "tangential_restitution", "mixing")
 
 
-class Launch(NamedTuple):
-    """Everything a run needs, of one batch shape and dtype."""
+class Inputs(NamedTuple):
+    """The input of a run, of one batch shape and dtype."""
 
-    world: Room | Duel
+    world: BodyAndPlanes | TwoBodies
     motion: Any  # Motion, or a Pair of them
     duration: Scalar
     rest: Scalar
     extra: dict[str, Scalar]  # coefficients that only some laws have
 
 
-def launch_room(
+def body_inputs(
     solid: Solid,
     motion: Motion,
     planes: Planes,
@@ -44,7 +45,7 @@ def launch_room(
     duration: ArrayLike,
     rest_speed: ArrayLike | None,
     extra: dict[str, ArrayLike],
-) -> Launch:
+) -> Inputs:
     """Check and broadcast, or raise with a sentence that says what to pass."""
     for name, value, kind in (("solid", solid, Solid), ("motion", motion, Motion), ("planes", planes, Planes)):
         _check_kind(name, value, kind)
@@ -55,11 +56,11 @@ def launch_room(
         **_common_arrays(gravity, duration, rest_speed, extra),
     }
     found = _broadcast(arrays)
-    world = Room(_solid("solid", solid, found), Planes(*_fields("planes", found)), found["gravity"])
+    world = BodyAndPlanes(_solid("solid", solid, found), Planes(*_fields("planes", found)), found["gravity"])
     return _launched(world, Motion(*_fields("motion", found)), found, extra)
 
 
-def launch_duel(
+def pair_inputs(
     solids: tuple[Solid, Solid],
     motions: tuple[Motion, Motion],
     friction: ArrayLike,
@@ -68,7 +69,7 @@ def launch_duel(
     duration: ArrayLike,
     rest_speed: ArrayLike | None,
     extra: dict[str, ArrayLike],
-) -> Launch:
+) -> Inputs:
     """Check and broadcast, or raise with a sentence that says what to pass."""
     arrays: Arrays = {"friction": (friction, ()), "restitution": (restitution, ())}
     for letter, solid, motion in zip("ab", solids, motions, strict=True):
@@ -77,27 +78,27 @@ def launch_duel(
         arrays |= _solid_arrays(f"solid_{letter}", solid) | _motion_arrays(f"motion_{letter}", motion)
     found = _broadcast({**arrays, **_common_arrays(gravity, duration, rest_speed, extra)})
     a, b = (_solid(f"solid_{letter}", solid, found) for letter, solid in zip("ab", solids, strict=True))
-    world = Duel(a, b, found["friction"], found["restitution"], found["gravity"])
+    world = TwoBodies(a, b, found["friction"], found["restitution"], found["gravity"])
     pair = Pair(*(Motion(*_fields(f"motion_{letter}", found)) for letter in "ab"))
     return _launched(world, pair, found, extra)
 
 
-def harmless(given: Launch, default_rest: bool) -> tuple[Launch, Flag]:
-    """Unit normals and quaternions, and balls at rest in the lanes that cannot be used; and which can."""
-    if isinstance(given.world, Room):
+def harmless(given: Inputs, default_rest: bool) -> tuple[Inputs, Flag]:
+    """The input with unit normals and quaternions, and balls at rest in invalid lanes; and which lanes are valid."""
+    if isinstance(given.world, BodyAndPlanes):
         given = given._replace(world=given.world._replace(planes=_unit_planes(given.world.planes)))
     else:
         given = given._replace(world=_rounded(given.world))
     if default_rest:
         given = given._replace(rest=REST * _fall(given.world))
     valid = _valid(given)
-    stand_in = (_ball if isinstance(given.world, Room) else _balls)(given)
+    stand_in = (_ball if isinstance(given.world, BodyAndPlanes) else _balls)(given)
     given = jax.tree.map(partial(chosen, valid), given, stand_in)
     return given._replace(motion=jax.tree.map(_unit, given.motion, is_leaf=lambda m: isinstance(m, Motion))), valid
 
 
-def _rounded(world: Duel) -> Duel:
-    """Two sharp hulls have a normal only while they are apart: so the first reaches out by as much as tells it."""
+def _rounded(world: TwoBodies) -> TwoBodies:
+    """The bodies; of two sharp hulls, which have no normal when they touch, the first gets a small radius."""
     a, b = world.solid_a.shape, world.solid_b.shape
     if not (isinstance(a, Hull) and isinstance(b, Hull)):
         return world
@@ -118,9 +119,9 @@ def _check_kind(name: str, value: Any, kind: type) -> None:
 
 
 def _launched(
-    world: Room | Duel, motion: Motion | Pair, found: dict[str, Array], extra: dict[str, ArrayLike]
-) -> Launch:
-    return Launch(world, motion, found["duration"], found["rest_speed"], {name: found[name] for name in extra})
+    world: BodyAndPlanes | TwoBodies, motion: Motion | Pair, found: dict[str, Array], extra: dict[str, ArrayLike]
+) -> Inputs:
+    return Inputs(world, motion, found["duration"], found["rest_speed"], {name: found[name] for name in extra})
 
 
 def _fields(prefix: str, found: dict[str, Array]) -> list[Array]:
@@ -172,7 +173,7 @@ def _plane_arrays(planes: Planes) -> Arrays:
 
 
 def _rows(name: str, value: ArrayLike, letter: str) -> tuple[int, ...]:
-    """The last two axes of an array of vectors."""
+    """Shape of the last two axes of an array of vectors."""
     size = floating(name, value, ()).shape
     if len(size) < 2 or size[-1] != 3 or not size[-2]:
         raise ValueError(f"{name} has shape {size}; pass (..., {letter}, 3) with at least one row")
@@ -183,7 +184,7 @@ def _broadcast(arrays: Arrays) -> dict[str, Array]:
     """Arrays of one floating dtype and one batch shape."""
     checked = {name: floating(name, value, tail) for name, (value, tail) in arrays.items()}
     tails = {name: tail for name, (_, tail) in arrays.items()}
-    plain = (bool, int, float, list, tuple)  # what has no precision of its own takes that of the arrays
+    plain = (bool, int, float, list, tuple)  # these have no precision, and take that of the arrays
     dtype = jnp.result_type(*(a for name, a in checked.items() if not isinstance(arrays[name][0], plain)))
     if dtype not in (jnp.float32, jnp.float64):
         raise TypeError(f"inputs have dtype {dtype}; pass float32 or float64")
@@ -201,14 +202,14 @@ def _unit_planes(planes: Planes) -> Planes:
     return planes._replace(normal=planes.normal / safe[..., None], offset=offset)
 
 
-def _valid(given: Launch) -> Flag:
-    """Finite numbers, of bodies that can exist."""
+def _valid(given: Inputs) -> Flag:
+    """Whether all numbers are finite and in range, and the bodies can exist."""
     given = lax.stop_gradient(given)
     world, batch = given.world, given.duration.ndim
     valid = (given.duration >= 0) & (given.rest >= 0)
     for a in jax.tree.leaves(given._replace(duration=given.rest)):
         valid &= jnp.isfinite(a).all(tuple(range(batch, a.ndim)))
-    if isinstance(world, Room):
+    if isinstance(world, BodyAndPlanes):
         friction, restitution = world.planes.friction, world.planes.restitution
         valid &= ((friction >= 0) & (restitution >= 0) & (restitution <= 1)).all(-1)
         return valid & _valid_body(world.solid, given.motion)
@@ -217,13 +218,13 @@ def _valid(given: Launch) -> Flag:
 
 
 def _valid_body(solid: Solid, motion: Motion) -> Flag:
-    """Whether there is such a body, and its orientation is a unit quaternion."""
+    """Whether the body can exist, and its orientation is a unit quaternion."""
     q, inertia, shape = motion.orientation, solid.inertia, solid.shape
     eps, eye = jnp.finfo(q.dtype).eps, jnp.eye(3, dtype=q.dtype)
     unit = jnp.abs(jnp.sum(q * q, -1) - 1) < jnp.maximum(ROUNDED, eps**0.5)
     trace = jnp.trace(inertia, axis1=-2, axis2=-1)[..., None, None]
     _, definite = definite_inverse(inertia)
-    # A moment is no more than the sum of the other two: trace / 2 - I is positive; zero, but for round-off, if flat.
+    # Triangle inequality: trace / 2 - I is positive definite; for a flat body it is singular to round-off.
     _, possible = definite_inverse(0.5 * (1 + 1e3 * eps) * trace * eye - inertia)
     if isinstance(shape, Sphere):
         possible &= (jnp.abs(inertia - trace / 3 * eye) <= 1e3 * eps * trace).all((-1, -2))
@@ -232,19 +233,19 @@ def _valid_body(solid: Solid, motion: Motion) -> Flag:
     return unit & (solid.mass > 0) & definite & possible & large
 
 
-def _ball(given: Launch) -> Launch:
+def _ball(given: Inputs) -> Inputs:
     """A harmless stand-in: at rest beside its planes, without gravity."""
-    assert isinstance(given.world, Room)
+    assert isinstance(given.world, BodyAndPlanes)
     zero, planes = jax.tree.map(jnp.zeros_like, given), given.world.planes
     upright = jnp.zeros_like(planes.normal).at[..., 2].set(1)
     planes = zero.world.planes._replace(normal=upright, offset=jnp.full_like(planes.offset, -9.0))
-    world = Room(_unit_solid(given.world.solid), planes, zero.world.gravity)
+    world = BodyAndPlanes(_unit_solid(given.world.solid), planes, zero.world.gravity)
     return zero._replace(world=world, motion=_still(zero.motion, 0.0), duration=jnp.ones_like(given.duration))
 
 
-def _balls(given: Launch) -> Launch:
-    """The same for two bodies: at rest, and apart."""
-    assert isinstance(given.world, Duel)
+def _balls(given: Inputs) -> Inputs:
+    """A harmless stand-in for two bodies: at rest, and apart."""
+    assert isinstance(given.world, TwoBodies)
     zero = jax.tree.map(jnp.zeros_like, given)
     solids = (_unit_solid(given.world.solid_a), _unit_solid(given.world.solid_b))
     world = zero.world._replace(solid_a=solids[0], solid_b=solids[1])
@@ -261,9 +262,9 @@ def _still(zero: Motion, height: float) -> Motion:
     return zero._replace(position=zero.position.at[..., 2].set(height), orientation=zero.orientation.at[..., 0].set(1))
 
 
-def _fall(world: Room | Duel) -> Scalar:
-    """Speed after a fall by the size of the body; of two bodies nothing is pressed by gravity."""
+def _fall(world: BodyAndPlanes | TwoBodies) -> Scalar:
+    """Speed after a fall by the size of the body; 0 for two bodies, since gravity does not press them together."""
     gravity = lax.stop_gradient(world.gravity)
-    if isinstance(world, Duel):
+    if isinstance(world, TwoBodies):
         return 0 * gravity[..., 0]
     return jnp.sqrt(2 * jnp.sqrt(jnp.sum(gravity**2, -1)) * reach(lax.stop_gradient(world.solid.shape)))

@@ -1,1 +1,1 @@
-"""The slip of an impact, followed to its end: flow, length of a step, one step, events, and the scan of all steps."""
+"""Integration of the slip of an impact: flow, step size, one step, events, and the scan of all steps."""

@@ -1,21 +1,21 @@
 """One step by quadrature: the direction of slip is the clock.
 
-In axes along a direction s and across it slip is X (1, q). The tangent q of its angle changes by a law of its own,
+In axes along a direction s and across it slip is X (1, q). The tangent q of its angle has an equation without X,
 
     dq/dtau = F(q) = h + dh q + q^2 psi(q)        psi = (b - a q) / (1 + w) + c        w = sqrt(1 + q^2)
 
 so a step uses a clock t in which q(t) is known: dq/dt is the linear part of F, and q = q0 + amplitude (exp(J t) - 1).
-All else follows by quadrature, with dtau = omega dt, omega = (dq/dt) / F and u = w - 1:
+Everything else follows by quadrature, with dtau = omega dt, omega = (dq/dt) / F and u = w - 1:
 
     (ln X)' = omega (g + a u - c q)        p' = omega w X        (v - k p)' = omega mu X (a u - b q)
 
-Near an invariant direction the first order in q, elsewhere a straight line, is in closed form; Gauss's rule adds the
-rest. So a step of any length is exact on an invariant direction, and so are its first derivatives, also
+The closed form covers the terms of first order in q near an invariant direction, and a straight line elsewhere. Gauss's
+rule adds the rest. So on an invariant direction a step of any length is exact, and so are its first derivatives, also
 across that direction.
 
 | letter | meaning                                                       | unit |
 |--------|---------------------------------------------------------------|------|
-| J      | rate of the turn: dh, but never zero                          | 1    |
+| J      | rate of the exponential in q: dh, but never zero              | 1    |
 | E, G   | exp(g t), exp(J t)                                            | 1    |
 | late   | the normal velocity lags behind k p by late (1 - exp(-f t)), to first order in q | r |
 """
@@ -27,25 +27,24 @@ import numpy as np
 from jax.lax import stop_gradient
 
 from jimpact.numerics import divide, ratio, where
-from jimpact.plane import Plane
-from jimpact.slip.flow import Axes, View
+from jimpact.slip.flow import Axes, Plane, View
 from jimpact.types import Flag, Scalar
 
 __all__ = ["NODES", "Move", "advance", "impulse_to_zero", "pace", "series_error"]
 
-NODES = 5  # of Gauss's rule
-SERIES = 15.0  # x the fourth power of the turn of slip while it falls to zero, and x how much g and h vary
-SLOWEST = 1e-6  # of the largest rate: |J| is at least this
+NODES = 5  # number of nodes of Gauss's rule
+SERIES = 15.0  # factor of the fitted bound in `series_error`
+SLOWEST = 1e-6  # least |J|, relative to the largest rate
 
 
 class Move(NamedTuple):
-    """What a step adds, and the slip after it."""
+    """Changes over a step, and the slip after it."""
 
     p: Scalar
     ix: Scalar
     iy: Scalar
-    v: Scalar  # beyond k p
-    work: Scalar  # beyond (v + k p / 2) p
+    v: Scalar  # change of the normal velocity less k p
+    work: Scalar  # work less (v + k p / 2) p
     x: Scalar
     y: Scalar
 
@@ -57,7 +56,7 @@ class Turn(NamedTuple):
     amplitude: Scalar
     J: Scalar
     behind: Scalar  # omega = 1 - behind q to first order; 0 if no invariant direction is near
-    per_turn: Scalar  # ln X = g t - per_turn (q - q0) to first order; likewise
+    per_turn: Scalar  # ln X = g t - per_turn (q - q0) to first order; 0 if no invariant direction is near
 
 
 class Remainder(NamedTuple):
@@ -71,7 +70,7 @@ class Remainder(NamedTuple):
 
 
 def advance(plane: Plane, at: View, length: Scalar, linear: Flag) -> Move:
-    """Slip for a length of the clock t; `linear` leaves out all beyond the first order."""
+    """Let the clock t advance by `length`; a `linear` step has only the closed form, without Gauss's rule."""
     axes, mu, r, unit, turn = at.axes, plane.mu, at.r, at.unit, _turn(at)
     remainder = _remainder(mu, at, turn, where(linear, 0, length))
     zg, zf = axes.g * length, -axes.f * length
@@ -90,7 +89,7 @@ def advance(plane: Plane, at: View, length: Scalar, linear: Flag) -> Move:
 
 
 def pace(at: View) -> Scalar:
-    """dtau/dt at the start of a step: there the normal impulse grows by this x slip per unit of the clock t."""
+    """dtau/dt at the start of a step, where dp/dt is this times the length of slip."""
     turn, axes = _turn(at), at.axes
     q, w = turn.q0, jnp.sqrt(1 + turn.q0 * turn.q0)
     return 1 / (1 + where(at.near, q * ((axes.b - axes.a * q) / (1 + w) + axes.c) / turn.J, 0))
@@ -99,7 +98,7 @@ def pace(at: View) -> Scalar:
 def _turn(at: View) -> Turn:
     axes, near, q0 = at.axes, at.near, at.Y / at.X
     J = where(jnp.abs(axes.dh) > SLOWEST, axes.dh, SLOWEST)
-    J = where(near, J, stop_gradient(J))  # any J will do elsewhere: it needs no derivative
+    J = where(near, J, stop_gradient(J))  # elsewhere the result does not depend on J, so J needs no derivative
     behind = where(near, (0.5 * axes.b + axes.c) / J, 0)
     per_turn = where(near, (axes.c + axes.g * behind) / J, 0)
     return Turn(q0, where(near, q0, axes.h / J), J, behind, per_turn)
@@ -110,7 +109,7 @@ def _late(axes: Axes, turn: Turn) -> Scalar:
 
 
 def _remainder(mu: Scalar, at: View, turn: Turn, length: Scalar) -> Remainder:
-    """Beyond the first order. Quotients keep XLA from computing long sums again for each of their uses."""
+    """What Gauss's rule adds. Quotients keep XLA from recomputing long sums for each of their uses."""
     axes, late = at.axes, _late(at.axes, turn)
     a, b, c, g = axes.a, axes.b, axes.c, axes.g
     inverse = where(length == 0, jnp.inf, 1 / length)
@@ -145,13 +144,13 @@ def _remainder(mu: Scalar, at: View, turn: Turn, length: Scalar) -> Remainder:
 
 
 def impulse_to_zero(plane: Plane, at: View, slip: Scalar, falls: Flag) -> tuple[Scalar, Scalar]:
-    """Normal impulse until slip is zero, where it `falls`, and the work beyond v p; elsewhere 0.
+    """Normal impulse p until slip is zero, and the work less v p, in the lanes where slip `falls`; 0 in the others.
 
-    p = slip Q(angle) with g Q + h Q' = -1: a series for slip that hardly turns while it falls, or the linear flow about
-    the invariant direction nearby, whichever is more accurate.
+    p = slip Q(angle) with g Q + h Q' = -1. This is solved by a series for slip that hardly turns while it falls, or by
+    the linear flow about the invariant direction nearby, whichever is more accurate.
     """
     here, axes, mu, rate = at.here, at.axes, plane.mu, at.rate
-    # Where nothing falls, the rates are 1: whatever the formulas make of them, no derivative overflows.
+    # Where slip does not fall, the rates are replaced by 1, so that no derivative overflows.
     linear = falls & at.near & (axes.g < 0) & (mu > 0) & (series_error(at) >= at.Y * at.Y)
     g, f = where(falls, where(linear, axes.g, here.g), -1), where(falls & (mu > 0), where(linear, axes.f, here.f), 1)
     # In the linear flow (X + shift Y)' = g (X + shift Y).
@@ -159,14 +158,14 @@ def impulse_to_zero(plane: Plane, at: View, slip: Scalar, falls: Flag) -> tuple[
     by_series = -slip / (g + h * _relative_slope(here, g, f, h)) / rate
     by_linear = -at.unit * ((at.X + shift * at.Y) / g + shift * at.Y / f)
     p = where(falls, where(linear, by_linear, by_series), 0)
-    across = where(linear, at.r * at.Y * axes.b, -0.5 * slip * here.b * h / g)  # slip across, as the work weighs it
+    across = where(linear, at.r * at.Y * axes.b, -0.5 * slip * here.b * h / g)  # slip across, weighted as in the work
     lag = mu * across * p / where(g == f, 1, g - f)
     k = plane.w - mu * rate * where(linear, axes.a, here.a)
     return p, 0.5 * k * p * p + where(falls, lag, 0)
 
 
 def series_error(at: View) -> Scalar:
-    """Error of the series of `impulse_to_zero`, relative: a bound that was fitted. No derivative."""
+    """Fitted bound of the relative error of the series of `impulse_to_zero`. No derivative."""
     here = stop_gradient(at.here)
     inverse = ratio(1, jnp.abs(here.g))
     turned, varies = jnp.abs(here.h) * inverse, (jnp.abs(here.b - 2 * here.c) + jnp.abs(here.dh)) * inverse
@@ -176,7 +175,7 @@ def series_error(at: View) -> Scalar:
 
 
 def _relative_slope(axes: Axes, g: Scalar, f: Scalar, h: Scalar) -> Scalar:
-    """q'/q of g q + h q' = -1, where h is small: from the equation differentiated three times by the angle."""
+    """q'/q for g q + h q' = -1 and small h, from the equation differentiated three times with respect to the angle."""
     a, b, c, dh = axes.a, axes.b, axes.c, -g - f
     dc = -dh - a
     dg, ddg, dddg = b - 2 * c, -a - 2 * dc, 8 * c - b

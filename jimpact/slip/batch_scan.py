@@ -1,8 +1,9 @@
-"""The scan of all steps: a fixed number of them for every lane; and how a batch is cut for a CPU.
+"""The scan of a fixed number of steps for every lane, in blocks of lanes on a CPU.
 
-Most lanes need few steps. An accelerator takes all steps of the whole batch: no waits, no branches. A CPU takes them in
-rounds: before each round the lanes that are not done come first, blocks of lanes that fit into a cache take the steps
-of the round, and blocks without such a lane take none. Lanes do not see each other, so the result is the same.
+Most lanes need few steps. An accelerator takes all steps of the whole batch, without host waits or branches. A CPU
+takes them in rounds: before each round lanes are sorted so that unfinished ones come first. Blocks of lanes that fit
+into a cache take the steps of the round; blocks without an unfinished lane are skipped. Lanes are independent, so the
+result is the same.
 """
 
 from functools import partial
@@ -13,22 +14,22 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Int
 
-from jimpact.restitution import StopRule
-from jimpact.slip.lane import Accuracy, Lane, Stage, State, start
+from jimpact.slip.closed_end import finish
+from jimpact.slip.restitution import StopRule
+from jimpact.slip.state import Accuracy, Lane, Stage, State, start
 from jimpact.slip.step import PLAN, step
-from jimpact.slip.tail import finish
 from jimpact.types import Flag
 
 __all__ = ["BLOCK", "follow"]
 
-BLOCK = 8192  # lanes: the numbers of a step fit into the cache of a core
-ROUND = 2  # steps
+BLOCK = 8192  # lanes in a block: the numbers of a step fit into the cache of a core
+ROUND = 2  # steps in a round
 
 T = TypeVar("T")
 
 
 def follow(lane: Lane, rule: StopRule, accuracy: Accuracy) -> State:
-    """Take all steps. Lanes that finish early stay where they are."""
+    """Take all steps. The state of a lane that finishes early does not change any more."""
 
     def whole(lane: Lane) -> State:
         return _steps(lane, start(lane), rule, accuracy, accuracy.steps)
@@ -43,7 +44,7 @@ def follow(lane: Lane, rule: StopRule, accuracy: Accuracy) -> State:
 
 
 def _steps(lane: Lane, state: State, rule: StopRule, accuracy: Accuracy, steps: int) -> State:
-    """Reverse mode keeps the states between the steps, and their plans."""
+    """A scan of steps; reverse mode stores the states between the steps, and the plans."""
 
     @partial(jax.checkpoint, policy=jax.checkpoint_policies.save_only_these_names(PLAN))
     def body(state: State, _: None) -> tuple[State, None]:
@@ -53,9 +54,9 @@ def _steps(lane: Lane, state: State, rule: StopRule, accuracy: Accuracy, steps: 
 
 
 def _may_be_cut(lane: Lane) -> bool:
-    """Whether to cut the batch: at least two blocks, one device. To sort lanes, several would have to talk."""
+    """Whether to cut the batch: at least two blocks on one CPU. On several devices sorting would need communication."""
     known = all(isinstance(size, int) for size in lane.v0.shape)
-    return known and lane.v0.size >= 2 * BLOCK and jax.device_count() == 1
+    return known and lane.v0.size >= 2 * BLOCK and jax.default_backend() == "cpu" and jax.device_count() == 1
 
 
 def _rounds(lane: Lane, state: State, rule: StopRule, accuracy: Accuracy) -> State:
@@ -74,7 +75,7 @@ def _rounds(lane: Lane, state: State, rule: StopRule, accuracy: Accuracy) -> Sta
         state = lax.map(block, jax.tree.map(lambda a: a.reshape(blocks, BLOCK), (_take(lane, place), state)))
         return (place, jax.tree.map(lambda a: a.reshape(-1), state)), None
 
-    pad = blocks * BLOCK - n  # by lanes that are done
+    pad = blocks * BLOCK - n  # finished lanes that fill the last block
     lane, state = jax.tree.map(lambda a: jnp.pad(a, (0, pad), mode="edge"), (lane, state))
     state = state._replace(stage=jnp.where(jnp.arange(n + pad) >= n, Stage.ZERO, state.stage))
     rounds = -(-accuracy.steps // ROUND)
@@ -84,7 +85,7 @@ def _rounds(lane: Lane, state: State, rule: StopRule, accuracy: Accuracy) -> Sta
 
 
 def _live_first(live: Flag) -> Int[Array, " n"]:
-    """The order of lanes in which those that are live come first."""
+    """Indices of the lanes, with those that are live first."""
     number = jnp.arange(live.size)
     rank = jnp.where(live, jnp.cumsum(live) - 1, jnp.sum(live) + jnp.cumsum(~live) - 1)
     return jnp.zeros_like(number).at[rank].set(number, unique_indices=True)

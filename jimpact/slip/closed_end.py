@@ -1,28 +1,27 @@
 """The end of an impact in closed form, after the last step.
 
-Where the stop is near, a Taylor series reaches it. Where slip falls to zero first, it does so on an invariant
-direction, hardly turns, or is negligible: the way to zero is the linear flow, or a series. From zero slip on friction
-is constant, of stick or along the diverging ray, and dv/dp = k > 0 with it, so compression and restitution end once
-more at most.
+If the stop is near, a Taylor series reaches it. If slip falls to zero first, on an invariant direction or while it
+hardly turns or is negligible, the linear flow or a series gives the impulse until then. From zero slip on, friction is
+constant: that of stick, or that along the diverging ray. Then k = dv/dp is constant and positive, so that at most one
+end of compression and the stop follow.
 """
 
 import jax
 import jax.numpy as jnp
 
 from jimpact.numerics import norm, where
-from jimpact.plane import solve_b
-from jimpact.restitution import Slopes, StopRule, book, change_phase
 from jimpact.slip.advance import impulse_to_zero
 from jimpact.slip.events import noted, within
-from jimpact.slip.flow import View
-from jimpact.slip.lane import Lane, Line, Stage, State
+from jimpact.slip.flow import View, solve_b
+from jimpact.slip.restitution import Slopes, StopRule, book, change_phase
+from jimpact.slip.state import Lane, Line, Stage, State
 from jimpact.slip.step import added, booked, look, slopes_along
 
 __all__ = ["finish", "zero_slip"]
 
 
 def finish(lane: Lane, state: State, rule: StopRule) -> State:
-    """The impact at its end; where it still slips, the state as it is."""
+    """The state at the end of the impact; a lane that needs more steps keeps its state."""
     at, plane = look(lane, state), lane.plane
     stops, falls = state.stage == Stage.STOP, state.stage == Stage.ZERO
     rested = _to_rest(lane, zero_slip(lane, state, at))
@@ -60,7 +59,7 @@ def zero_slip(lane: Lane, state: State, at: View) -> State:
 
 
 def _to_rest(lane: Lane, state: State) -> State:
-    """From zero slip to the end of compression, if it has not ended yet."""
+    """The state at the end of compression; from zero slip, if compression has not ended yet."""
     plane, compressing = lane.plane, state.ledger.compressing
     k, zero = plane.w - plane.dx * lane.tx - plane.dy * lane.ty, jnp.zeros_like(state.v)
     p = where(compressing, -state.v / k, 0)

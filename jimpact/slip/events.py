@@ -1,13 +1,13 @@
-"""What happens here, and what comes next? End of compression, a new compression, the stop; and event "l".
+"""Events at the present state and ahead of it: end of compression, further compression, the stop; and event "l".
 
-While slip has one direction, dv/dp = k is constant; it changes by k2 as slip turns. Distances to events follow from
-that, in units of normal impulse. A step lands near an event, not on it; `_is_here` says whether terms of second order
-cover the landing error.
+While slip has one direction, k = dv/dp is constant; k2 = dk/dp is its change as slip turns. The normal impulse to the
+next event follows from k and k2. A step lands near an event, not on it; `_is_here` says whether terms of second order
+correct the landing error.
 
-Event "l" is where the direction of slip becomes invariant. That happens only asymptotically, except by a start on it,
-so the moment is a matter of tolerance. Beside an attracting direction the angle to it is the clock of a step. So the
-first step that ends within the tolerance is noted, the clock at the tolerance has a closed form, and `advance` gives
-its normal impulse.
+Event "l": the direction of slip becomes invariant. It does so only asymptotically, except by a start on the direction,
+so the event depends on a tolerance. Beside an attracting direction the clock of a step is a function of the angle to
+the direction. So the first step that ends within the tolerance is noted, the clock at the tolerance has a closed form,
+and `advance` gives the normal impulse there.
 
 Only `slopes_of` carries a derivative.
 """
@@ -19,32 +19,31 @@ import jax.numpy as jnp
 from jax.lax import stop_gradient
 
 from jimpact.numerics import divide, norm, sqrt, where
-from jimpact.plane import Plane
-from jimpact.restitution import Slopes, StopRule, change_phase
 from jimpact.slip.advance import advance
-from jimpact.slip.flow import View, view
-from jimpact.slip.lane import Lane, Line, State, size_of
+from jimpact.slip.flow import Plane, View, view
+from jimpact.slip.restitution import Slopes, StopRule, change_phase
+from jimpact.slip.state import Lane, Line, State, size_of
 from jimpact.types import Flag, Scalar
 
 __all__ = ["LONG", "Ahead", "line_start", "look_ahead", "noted", "slopes_of", "within"]
 
-LANDED = 1e-14  # of the impulse: largest second-order term of a landing
-ROUND = 0.03  # x epsilon: the same in float32
-NEARBY = 1e-2  # of the impulse, of k and in rad: a landing no further than this
-GROWN = 0.1  # of slip: its growth over a landing, at most
-FLAT_FALL = 1e-4  # of the largest change of k: closer to k = 0 than this, a lane is past it
-LONG = 8.0  # decay of slip or of the angle, as a logarithm: beyond it Gauss's rule adds nothing that matters
+LANDED = 1e-14  # largest second-order term of a landing error, relative to the impulse
+ROUND = 0.03  # the same in units of epsilon, for float32
+NEARBY = 1e-2  # largest landing error, relative to the impulse and to k, and in rad
+GROWN = 0.1  # largest relative growth of slip over a landing error
+FLAT_FALL = 1e-4  # if k is closer to 0, relative to its largest change, the lane counts as beyond k = 0
+LONG = 8.0  # logarithm of the decay of slip or of the angle after which Gauss's rule adds nothing significant
 SLOWEST = 8  # x epsilon x the largest rate: slower turning is round-off
-PAST = 1.0001  # x the distance to k = 0: the next step starts beyond it
+PAST = 1.0001  # x the distance to k = 0, so that the next step starts beyond it
 
 
 class Ahead(NamedTuple):
-    """Events here and ahead."""
+    """Events at the present state and ahead of it."""
 
     changes: Flag  # the phase changes here
     stops: Flag  # the impact ends here
-    event: Scalar  # normal impulse to the next event; negative if the lane is past it, inf if there is none to be seen
-    extremum: Scalar  # tau to k = 0, where v has one; inf if there is none ahead
+    event: Scalar  # normal impulse to the next event; negative if the lane is past it, inf if none is predicted
+    extremum: Scalar  # tau to k = 0, an extremum of v; inf if there is none ahead
 
 
 def slopes_of(lane: Lane, at: View) -> Slopes:
@@ -56,7 +55,8 @@ def look_ahead(lane: Lane, state: State, at: View, rule: StopRule) -> Ahead:
     slopes, v, c = slopes_of(lane, at), state.v, state.ledger.compressing
     k, k2, _ = slopes
     rises = k > 0
-    at_rest = (k != 0) & _is_here(lane, state, at, divide(v, k), divide(k2, k))
+    bend = where(_is_straight(at), 0, divide(k2, k))
+    at_rest = (k != 0) & _is_here(lane, state, at, divide(v, k), bend)
     ledger = change_phase(state.ledger, at_rest & c & rises, v, k, k2)
     distance = rule.distance(rule.missing(ledger, v, lane.v0, lane.e), v, slopes, ledger, lane.e)
     known = jnp.isfinite(distance)
@@ -65,17 +65,17 @@ def look_ahead(lane: Lane, state: State, at: View, rule: StopRule) -> Ahead:
     stops &= _is_here(lane, state, at, where(known, distance, 1e3), weighted)
     begins = at_rest & ~c & ~rises & ~stops  # a further compression
     ledger = ledger._replace(phase=ledger.phase + begins.astype(jnp.int8))
-    overshot = (v > 0) & (ledger.phase == 0)  # later compressions begin at v = 0, but for a landing error
+    overshot = (v > 0) & (ledger.phase == 0)  # later compressions begin within a landing error of v = 0
     crosses = _crossing(lane, at, v, slopes, ledger.compressing, overshot)
     event = where(ledger.compressing, crosses, jnp.minimum(distance, crosses))
-    missed = ~c & rises & (v < 0) & ~at_rest  # a compression began on the way here: back to its start
+    missed = ~c & rises & (v < 0) & ~at_rest  # the last step passed the start of a compression: step back to it
     back = -(k + sqrt(k * k - 2 * k2 * v)) / where(k2 > 0, k2, 1)
     event = where(missed, where(k2 > 0, back, 2 * divide(v, k)), event)
     return Ahead((at_rest & c & rises) | begins, stops, event, _to_extremum(lane, at, k))
 
 
 def _is_here(lane: Lane, state: State, at: View, x: Scalar, curved: Scalar) -> Flag:
-    """Whether Taylor terms cover a distance x, over which things change at the rate `curved`."""
+    """Whether Taylor terms correct a landing error x, over which the slope changes at the relative rate `curved`."""
     size, _ = size_of(lane, state)
     x, curved = jnp.abs(x), jnp.abs(curved)
     small = (x <= NEARBY * size) & (x * jnp.abs(at.here.g) <= GROWN * at.unit) & (x * curved <= NEARBY)
@@ -83,7 +83,7 @@ def _is_here(lane: Lane, state: State, at: View, x: Scalar, curved: Scalar) -> F
 
 
 def _crossing(lane: Lane, at: View, v: Scalar, slopes: Slopes, compressing: Flag, overshot: Flag) -> Scalar:
-    """Normal impulse to the next v = 0: rising while compressing, falling after."""
+    """Normal impulse to the next v = 0, with v rising in compression and falling in restitution."""
     k, k2, fade = slopes
     sign = where(compressing, jnp.ones_like(v), -1)
     k2 = k2 / (1 + fade * jnp.abs(divide(v, k)))
@@ -95,7 +95,7 @@ def _crossing(lane: Lane, at: View, v: Scalar, slopes: Slopes, compressing: Flag
 
 
 def _to_extremum(lane: Lane, at: View, k: Scalar) -> Scalar:
-    """tau to k = 0, where v has an extremum that a step must not skip."""
+    """tau to k = 0, an extremum of v that a step must not pass."""
     plane, here, mu = lane.plane, at.here, lane.plane.mu * at.rate
     dk = -mu * here.b * here.h
     ddk = mu * here.h * (here.a * here.h - here.b * here.dh)
@@ -108,7 +108,7 @@ def _to_extremum(lane: Lane, at: View, k: Scalar) -> Scalar:
 def _rising_root(c: Scalar, b: Scalar, a: Scalar) -> Scalar:
     """x with c + b x + a x^2 / 2 = 0 and a slope b + a x > 0 there; inf where there is none.
 
-    If the parabola misses zero from above, a step back along its slope.
+    If the parabola is above zero everywhere, the result is a step back along its slope.
     """
     square = b * b - 2 * a * c
     real = square >= 0
@@ -122,9 +122,14 @@ def _rising_root(c: Scalar, b: Scalar, a: Scalar) -> Scalar:
 
 
 def within(at: View, length: Scalar, tolerance: float = 0) -> Flag:
-    """Whether slip is within the tolerance of an attracting direction after a step, or does not turn at all."""
+    """Whether, after a step, slip is within the tolerance of an attracting direction, or does not turn at all."""
     close = at.near & (at.axes.dh < 0) & (jnp.abs(at.Y) * jnp.exp(at.axes.dh * length) <= math.tan(tolerance) * at.X)
-    return close | (jnp.abs(at.here.h) <= SLOWEST * jnp.finfo(at.r.dtype).eps)
+    return close | _is_straight(at)
+
+
+def _is_straight(at: View) -> Flag:
+    """Whether slip does not turn, to round-off."""
+    return jnp.abs(at.here.h) <= SLOWEST * jnp.finfo(at.r.dtype).eps
 
 
 def noted(line: Line, now: Line, reached: Flag) -> Line:
@@ -134,7 +139,7 @@ def noted(line: Line, now: Line, reached: Flag) -> Line:
 
 
 def line_start(plane: Plane, rate: Scalar, line: Line, tolerance: float) -> Scalar:
-    """Normal impulse from which the direction of slip stays within the tolerance of its invariant one; nan if never."""
+    """Normal impulse from which slip stays within the tolerance of its invariant direction; nan if it never does."""
     plane, rate, line = stop_gradient((plane, rate, line))
     at = view(plane, rate, line.x, line.y)
     turns = at.near & (at.axes.dh < 0) & (at.Y != 0)

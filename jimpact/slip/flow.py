@@ -1,8 +1,8 @@
-"""The slip flow in axes along and across a direction.
+"""The constants of a contact plane, and the flow of slip in axes along and across a direction.
 
-With the clock dp = |slip| dtau the flow of slip, slip' = |slip| d - mu B slip, is Lipschitz at zero slip, analytic
-elsewhere, and homogeneous of degree one. In axes along a unit vector s and across it (t = s turned by +90 degrees),
-and in units of the slip at the start of a step, slip (X, Y) with the length X + U follows
+With the clock tau, dp = |slip| dtau, the flow of slip, slip' = |slip| d - mu B slip, is Lipschitz at zero slip,
+analytic elsewhere, and homogeneous of degree one. In axes along a unit vector s and across it (t = s turned by +90
+degrees), and in units of the slip at the start of a step, slip (X, Y) with the length X + U obeys
 
     X' = g X - c Y + a U        Y' = h X - f Y + b U        U = sqrt(X^2 + Y^2) - X
 
@@ -10,6 +10,10 @@ and the normal velocity v' = k (X + U) + mu (a U - b Y), k = w - mu a. U is of s
 
 | letter        | meaning                                             | unit |
 |---------------|-----------------------------------------------------|------|
+| bxx, bxy, byy | B, tangential block of the inverse inertia          | 1/kg |
+| dx, dy        | d, coupling of tangential and normal directions     | 1/kg |
+| w             | normal entry of the inverse inertia                 | 1/kg |
+| mu            | coefficient of kinetic friction                     | 1    |
 | g, h          | growth and turning of slip along s                  | 1/kg |
 | a, b          | d along s and across                                | 1/kg |
 | bss, bst, btt | s.Bs, s.Bt and t.Bt                                 | 1/kg |
@@ -22,18 +26,36 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax.lax import stop_gradient
 
-from jimpact.numerics import divide, largest, where
-from jimpact.plane import Plane
-from jimpact.types import Flag, Scalar
+from jimpact.numerics import divide, where
+from jimpact.types import Flag, Matrix3, Scalar
 
-__all__ = ["Axes", "View", "axes_along", "view"]
+__all__ = ["Axes", "Plane", "View", "axes_along", "direction", "eliminate", "moved", "plane_of", "solve_b", "view"]
 
-NEAR = 0.3  # rad: an invariant direction as close as this is the axis of a step
-CURVED = 0.3  # of h: its second order in the tangent of the angle, at most
-FLATTEST = 1e-4  # and where it changes slower than this, none is near
-FOUND = 10  # x sqrt(epsilon) rad: a last Newton step no longer than this has found it; its error is the square
+Matrix2 = tuple[Scalar, ...]  # four entries, row by row
+NEAR = 0.3  # rad: an invariant direction within this angle is the axis of a step
+CURVED = 0.3  # largest second-order term of h in the tangent of the angle, relative to h
+FLATTEST = 1e-4  # least |dh|, relative to the largest rate, for which a direction counts as near
+FOUND = 10  # x sqrt(epsilon) rad: largest last Newton step of a converged direction, whose error is its square
 GUESSES = 2  # Newton steps to the invariant direction, after the first guess
-DERIVATIVES = 2  # and then differentiated ones: each gives one more order of derivative
+DERIVATIVES = 2  # differentiated Newton steps after these; each adds one exact order of derivative
+
+
+class Plane(NamedTuple):
+    """The constants of one contact during an impact."""
+
+    bxx: Scalar
+    bxy: Scalar
+    byy: Scalar
+    dx: Scalar
+    dy: Scalar
+    w: Scalar
+    mu: Scalar
+
+
+def plane_of(inverse_inertia: Matrix3, friction: Scalar) -> Plane:
+    """The constants of the symmetric part of W."""
+    W = 0.5 * (inverse_inertia + jnp.swapaxes(inverse_inertia, -1, -2))
+    return Plane(W[..., 0, 0], W[..., 0, 1], W[..., 1, 1], W[..., 0, 2], W[..., 1, 2], W[..., 2, 2], friction)
 
 
 class Axes(NamedTuple):
@@ -64,16 +86,16 @@ class View(NamedTuple):
     """
 
     r: Scalar  # length of slip, and its unit
-    rate: Scalar  # unit of all rates, so its inverse is that of the clock
+    rate: Scalar  # unit of all rates; its inverse is the unit of the clock
     here: Axes
     axes: Axes
     near: Flag
     X: Scalar  # slip along the axis, in units of r
-    Y: Scalar  # slip across it
+    Y: Scalar  # slip across the axis, in units of r
 
     @property
     def unit(self) -> Scalar:
-        """Of normal impulse."""
+        """Unit of the normal impulse."""
         return self.r / self.rate
 
 
@@ -84,22 +106,26 @@ def axes_along(plane: Plane, sx: Scalar, sy: Scalar) -> Axes:
     return _axes(plane.mu, sx, sy, plane.dx * sx + plane.dy * sy, plane.dy * sx - plane.dx * sy, bss, bst, btt)
 
 
+def direction(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """Unit vector along (x, y), and the length of (x, y), which is not zero."""
+    length = jnp.sqrt(x * x + y * y)
+    return x / length, y / length, length
+
+
 def view(plane: Plane, rate: Scalar, x: Scalar, y: Scalar) -> View:
-    """Slip (x, y), not zero, in the axes of a step; `rate` bounds all rates of the plane and has no derivative."""
-    unit = largest(x, y)
-    x, y = x / unit, y / unit
-    r = jnp.sqrt(x * x + y * y)
-    here = axes_along(plane, x / r, y / r)
+    """The nonzero slip (x, y) in the axes of a step; `rate` bounds all rates of the plane and has no derivative."""
+    sx, sy, r = direction(x, y)
+    here = axes_along(plane, sx, sy)
     tangent, near = _ray(here, rate)
     axes = _turned(plane.mu, here, tangent)
     here, axes = (Axes(*old[:2], *(a / rate for a in old[2:])) for old in (here, axes))
     sx, sy, r = axes.sx, axes.sy, stop_gradient(r)
     X, Y = (x * sx + y * sy) / r, where(near, (y * sx - x * sy) / r, 0)
-    return View(unit * r, rate, here, axes, near, X, Y)
+    return View(r, rate, here, axes, near, X, Y)
 
 
 def _turned(mu: Scalar, old: Axes, t: Scalar) -> Axes:
-    """The axes turned by an angle of tangent t."""
+    """The axes turned by the angle with tangent t."""
     cosine = 1 / jnp.sqrt(1 + t * t)
     square, sine = cosine * cosine, t * cosine
     bss = (old.bss + 2 * t * old.bst + t * t * old.btt) * square
@@ -114,7 +140,7 @@ def _axes(mu: Scalar, sx: Scalar, sy: Scalar, a: Scalar, b: Scalar, bss: Scalar,
 
 
 def _ray(here: Axes, rate: Scalar) -> tuple[Scalar, Flag]:
-    """Tangent of the angle to the invariant direction nearby, by Newton's method, and whether there is one; else 0."""
+    """Tangent of the angle to the invariant direction nearby, by Newton's method, or 0; and whether there is one."""
     frozen = stop_gradient(here)
     guess = -divide(frozen.h, frozen.dh)
     slope = jnp.abs(frozen.dh) / rate
@@ -131,9 +157,33 @@ def _ray(here: Axes, rate: Scalar) -> tuple[Scalar, Flag]:
 
 
 def _newton(here: Axes, t: Scalar, near: Flag) -> Scalar:
-    """A Newton step towards h = 0 in the tangent t of the angle; h (1 + t^2) is a polynomial but for a root."""
+    """A Newton step towards h = 0 in the tangent t of the angle; h (1 + t^2) is a polynomial in t and sqrt(1 + t^2)."""
     root = jnp.sqrt(1 + t * t)
     across, less = here.b - here.a * t, here.f + here.g - here.a
     value = across * root - here.c * (1 - t * t) - less * t
     slope = across * t / root - here.a * root + 2 * here.c * t - less
     return where(near, jnp.clip(-value / where(near, slope, 1), -NEAR, NEAR), 0)
+
+
+def solve_b(plane: Plane, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
+    """B^-1 (x, y)."""
+    return eliminate((plane.bxx, plane.bxy, plane.bxy, plane.byy), x, y)
+
+
+def eliminate(M: Matrix2, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
+    """M^-1 (x, y) for M positive definite, by elimination: quotients of determinants lose more digits."""
+    a, b, c, d = M
+    share = divide(c, a)
+    second = divide(y - share * x, d - share * b)
+    return divide(x - b * second, a), second
+
+
+def moved(
+    plane: Plane, x: Scalar, y: Scalar, v: Scalar, ix: Scalar, iy: Scalar, p: Scalar
+) -> tuple[Scalar, Scalar, Scalar]:
+    """Sliding and normal velocity after the impulse (ix, iy, p)."""
+    return (
+        x + plane.dx * p + plane.bxx * ix + plane.bxy * iy,
+        y + plane.dy * p + plane.bxy * ix + plane.byy * iy,
+        v + plane.w * p + plane.dx * ix + plane.dy * iy,
+    )

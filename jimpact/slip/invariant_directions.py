@@ -1,6 +1,10 @@
 """Directions of slip that do not turn.
 
-A direction with h = 0 (`plane`) is invariant: centripetal where g < 0 (slip stops along it), centrifugal where
+Slip of length r along the unit vector s grows and turns with the normal impulse p: dr/dp = g, d(angle)/dp = h / r.
+
+    g = s.(d - mu B s)        h = t.(d - mu B s)        t = s turned by +90 degrees
+
+A direction with h = 0 is invariant: centripetal where g < 0 (slip stops along it), centrifugal where
 g > 0. There are 2 to 4, and exactly one centrifugal one iff |B^-1 d| > mu (Jia & Wang, Theorem 5).
 """
 
@@ -8,22 +12,15 @@ import jax.numpy as jnp
 from jax.lax import stop_gradient
 
 from jimpact.numerics import divide, norm, where
-from jimpact.plane import Plane, plane_of
 from jimpact.roots import bracketed_root
+from jimpact.slip.flow import Plane, plane_of
 from jimpact.types import Array, ArrayLike, Flag, Float, Scalar
 from jimpact.validation import check_batch, floating
 
 __all__ = ["invariant_directions", "rates"]
 
 ROUND = 8  # x epsilon x size: a rate below this is round-off
-ROOT_STEPS = 40  # in a bracket; a simple root takes 6, two that are about to meet take the halvings of a float64
-
-
-def rates(plane: Plane, sx: Scalar, sy: Scalar) -> tuple[Scalar, Scalar]:
-    """Growth g and turning h of slip along the unit vector s."""
-    fx = plane.dx - plane.mu * (plane.bxx * sx + plane.bxy * sy)
-    fy = plane.dy - plane.mu * (plane.bxy * sx + plane.byy * sy)
-    return sx * fx + sy * fy, sx * fy - sy * fx
+ROOT_STEPS = 40  # in a bracket: a simple root takes 6 steps, two roots that nearly coincide take bisections
 
 
 def invariant_directions(
@@ -31,10 +28,9 @@ def invariant_directions(
 ) -> tuple[Float[Array, "... 4 2"], Float[Array, "... 4"]]:
     """Directions of slip that do not turn, and the rate at which slip grows along each.
 
-    Returns unit vectors (..., 4, 2) and rates (..., 4) in 1/kg per unit normal impulse: below zero the
-    direction is centripetal, above zero centrifugal. Missing directions are nan, and come last; in a lane that is not
-    valid all are. Where
-    every direction is invariant (isotropic and central) all directions are nan and all rates are equal.
+    Returns unit vectors (..., 4, 2) and rates (..., 4) in 1/kg: below zero the direction is centripetal, above zero
+    centrifugal. Missing directions are nan, and come last; in an invalid lane all are nan. If every direction is
+    invariant (isotropic and central) all directions are nan and all rates are equal.
 
     In the principal axes of B the condition reads d2 c - d1 s + m s c = 0. With the axes turned so that
     d1, d2 >= 0, the first and the third quadrant hold one root each, and the fourth holds two iff
@@ -58,8 +54,15 @@ def invariant_directions(
     return jnp.stack(vectors, -2), jnp.stack(growth, -1)
 
 
+def rates(plane: Plane, sx: Scalar, sy: Scalar) -> tuple[Scalar, Scalar]:
+    """Growth g and turning h of slip along the unit vector s."""
+    fx = plane.dx - plane.mu * (plane.bxx * sx + plane.bxy * sy)
+    fy = plane.dy - plane.mu * (plane.bxy * sx + plane.byy * sy)
+    return sx * fx + sy * fy, sx * fy - sy * fx
+
+
 def _roots(plane: Plane) -> tuple[list[tuple[Scalar, Scalar, Flag]], Flag]:
-    """Up to four invariant directions and whether each exists; and where all are invariant. No derivative."""
+    """Up to four invariant directions, whether each exists, and whether all directions are invariant. No derivative."""
     frozen = stop_gradient(plane)
     mu = frozen.mu
     ca, sa = _half(frozen.bxx - frozen.byy, 2 * frozen.bxy)
@@ -69,7 +72,7 @@ def _roots(plane: Plane) -> tuple[list[tuple[Scalar, Scalar, Flag]], Flag]:
     m = mu * norm(frozen.bxx - frozen.byy, 2 * frozen.bxy)
 
     def root(low: tuple[Scalar, Scalar], high: tuple[Scalar, Scalar]) -> tuple[Scalar, Scalar]:
-        """Between two directions: on the chord, where no angle is needed."""
+        """A root between two directions, as a point of their chord, so that no angle is needed."""
         dx, dy = high[0] - low[0], high[1] - low[1]
 
         def along(share: Scalar) -> tuple[Scalar, Scalar]:
@@ -104,7 +107,7 @@ def _roots(plane: Plane) -> tuple[list[tuple[Scalar, Scalar, Flag]], Flag]:
 
 
 def _half(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
-    """Cosine and sine of half the angle of (x, y); of 0 at the origin."""
+    """Cosine and sine of half the angle of (x, y); the angle is 0 at the origin."""
     length = norm(x, y)
     c, s = where(length > 0, divide(x, length), 1), divide(y, length)
     large = jnp.sqrt(0.5 * (1 + jnp.abs(c)))
@@ -114,7 +117,7 @@ def _half(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
 
 
 def _polished(plane: Plane, sx: Scalar, sy: Scalar) -> tuple[Scalar, Scalar]:
-    """One differentiated Newton step in the angle: gives an invariant direction the derivative of h = 0."""
+    """One differentiated Newton step in the angle; it gives an invariant direction the derivative of h = 0."""
     g, h = rates(plane, sx, sy)
     tBt = plane.bxx * sy * sy - 2 * plane.bxy * sx * sy + plane.byy * sx * sx
     turn = divide(h, g + plane.mu * tBt)  # dh/dangle = -g - mu t.B t

@@ -1,4 +1,4 @@
-"""When does an impact end? The three stop rules, and the ledger they read.
+"""The three stop rules, which end an impact, and the ledger of impulse and work that they read.
 
 The normal impulse p is the clock and v the normal relative velocity. v < 0 is compression, v > 0
 restitution; there may be several of each, and all sums run over all phases (Baber 2011).
@@ -26,25 +26,15 @@ import jax.numpy as jnp
 from jimpact.numerics import divide, sqrt, where
 from jimpact.types import Flag, Scalar, Whole
 
-__all__ = [
-    "RULES",
-    "Ledger",
-    "Slopes",
-    "StopRule",
-    "book",
-    "change_phase",
-    "open_ledger",
-    "to_rest",
-    "work_over",
-]
+__all__ = ["RULES", "Ledger", "Slopes", "StopRule", "book", "change_phase", "open_ledger", "to_rest", "work_over"]
 
-ROUND = 500  # x epsilon x its terms: work that was released since rest, below this, is round-off
-STEADY = 0.1  # of k: if k changes by more on the way to rest, that way is not known
-AT_REST = 1e-6  # closer to rest than this share of the energy, or with less to release, measure the stop from v = 0
+ROUND = 50  # x epsilon x its terms: restitution work since v = 0 below this is round-off
+STEADY = 0.1  # if k changes by more than this share back to v = 0, the distance to v = 0 is not reliable
+AT_REST = 1e-6  # if v^2, or the work to release, is below this share of the energy, the stop is measured from v = 0
 
 
 class Ledger(NamedTuple):
-    """What has been received so far, in all and by phase."""
+    """Normal impulse and work received so far, in total and by phase."""
 
     phase: Whole  # 0 first compression, 1 restitution, 2 second compression, ...
     impulse: Scalar
@@ -52,8 +42,8 @@ class Ledger(NamedTuple):
     compression_work: Scalar  # <= 0
     restitution_work: Scalar  # >= 0
     first_end: Scalar  # normal impulse at the end of the first compression
-    last_start: Scalar  # and at the start and the end of the last one
-    last_end: Scalar
+    last_start: Scalar  # normal impulse at the start of the last further compression
+    last_end: Scalar  # normal impulse at the end of the last compression
 
     @property
     def compressing(self) -> Flag:
@@ -65,19 +55,19 @@ class Ledger(NamedTuple):
 
 
 class Slopes(NamedTuple):
-    """How the normal velocity changes per normal impulse."""
+    """Derivatives of the normal velocity with respect to the normal impulse."""
 
     k: Scalar  # dv/dp
     k2: Scalar  # d2v/dp2
-    fade: Scalar  # k2 decays at this rate, for far predictions only; 0 in the exact landing
+    fade: Scalar  # rate at which k2 decays, for distant predictions; a landing has no decay
 
 
 class StopRule(NamedTuple):
     """One hypothesis of restitution: a quantity that must reach a target.
 
     missing(ledger, v, v0, e): target less quantity.
-    distance(missing, v, slopes, ledger, e): normal impulse to the end, nearby exact to second order in the distance;
-    inf if never reached at constant k.
+    distance(missing, v, slopes, ledger, e): normal impulse to the end, exact to second order in short distances;
+    inf if the target is never reached at constant k.
     """
 
     missing: Callable[[Ledger, Scalar, Scalar, Scalar], Scalar]
@@ -90,7 +80,7 @@ def open_ledger(like: Scalar) -> Ledger:
 
 
 def book(ledger: Ledger, impulse: Scalar, work: Scalar) -> Ledger:
-    """Add a normal impulse and its work to the phase that is open."""
+    """Add a normal impulse and its work to the present phase."""
     c = ledger.compressing
     return ledger._replace(
         impulse=ledger.impulse + impulse,
@@ -101,7 +91,7 @@ def book(ledger: Ledger, impulse: Scalar, work: Scalar) -> Ledger:
 
 
 def to_rest(v: Scalar, k: Scalar, k2: Scalar) -> Scalar:
-    """Normal impulse from here to v = 0 nearby, to second order; 0 where k = 0."""
+    """Normal impulse to a nearby v = 0, to second order; 0 where k = 0."""
     x = -divide(v, k)
     return x - 0.5 * divide(k2 * x * x, k)
 
@@ -112,10 +102,10 @@ def work_over(v: Scalar, k: Scalar, k2: Scalar, x: Scalar) -> Scalar:
 
 
 def change_phase(ledger: Ledger, now: Flag, v: Scalar, k: Scalar, k2: Scalar) -> Ledger:
-    """Change the phase of the lanes `now`, where v = 0 but for a landing error.
+    """Change the phase of the lanes `now`, where v = 0 within a landing error.
 
-    The exact zero is `to_rest` away; the impulse and work between it and here move to the phase that they belong to.
-    This term also carries the derivative of the moment at which v = 0.
+    The exact zero of v is `to_rest` away. The impulse and work between it and the present state are moved to the right
+    phase. This term also carries the derivative of the event.
     """
     x = where(now, to_rest(v, k, k2), 0)
     work, c = where(now, work_over(v, k, k2, x), 0), ledger.compressing
@@ -135,13 +125,13 @@ def _stronge_distance(missing: Scalar, v: Scalar, slopes: Slopes, ledger: Ledger
     k, k2, fade = slopes
     rises, eps = k > 0, jnp.finfo(v.dtype).eps
     slope, compressed = where(rises, k, 1), -ledger.compression_work
-    # From rest, with nothing released yet: e linear, so that d/de is finite at e = 0.
+    # Just after v = 0 the distance is linear in e, so that d/de is finite at e = 0.
     back = to_rest(v, slope, k2)
     since_rest = ledger.restitution_work + work_over(v, slope, k2, back)
     close = (v * v <= AT_REST * slope * compressed) | (e * e * slope * compressed <= AT_REST * v * v)
     nothing = jnp.abs(since_rest) <= eps * (ROUND * compressed + 4 * v * v / slope)
     steady = jnp.abs(k2 * v) <= STEADY * slope * slope
-    at_rest = rises & steady & close & (nothing | (ledger.phase <= 1))
+    at_rest = rises & steady & close & nothing
     first = where(at_rest, slope + k2 * back, 1)  # k at rest
     y = e * sqrt(where(at_rest, 2 * compressed / first, 1))
     from_rest = y + back - _limited(k2 * y * y / (6 * first), y, fade)
@@ -166,7 +156,7 @@ def _newton_distance(missing: Scalar, v: Scalar, slopes: Slopes, ledger: Ledger,
 
 
 def _limited(correction: Scalar, x: Scalar, fade: Scalar) -> Scalar:
-    """The correction of a distance x for a change of k; x becomes half or twice as long at most."""
+    """The correction of a distance x for a change of k, bounded by |x| / 2 above and -|x| below."""
     x = jnp.abs(x)
     bent = correction / (1 + fade * x)
     return where(jnp.abs(bent) <= 0.5 * x, bent, jnp.clip(bent, -x, 0.5 * x))

@@ -1,46 +1,46 @@
-"""One step of one impact: look, choose a length, move.
+"""One step of one impact: view the slip, predict events, choose a length, advance.
 
-Derivatives. Step lengths carry none: the flow does not care how the clock is cut up. After a step the state is taken
-back to the normal impulse that the step has in value, so that tangents are those at constant impulse. The flow
-contracts these, in the norm of B^-1, while those at constant clock may grow without bound. What depends on the moment
-of an event carries the derivative of that moment: terms of first and second order in the landing error, so that first
-and second derivatives are exact.
+Derivatives. Step lengths carry none, because the solution does not depend on them. After a step the state is moved back
+by p - stop_gradient(p), so that its tangents are those at constant normal impulse. The flow contracts these in the norm
+of B^-1, while tangents at constant clock may grow without bound. Quantities that depend on the position of an event
+carry its derivative by terms of first and second order in the landing error. So first and second derivatives are exact.
 """
+
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 from jax.ad_checkpoint import checkpoint_name
 from jax.lax import optimization_barrier, stop_gradient
 
-from jimpact.numerics import largest, where
-from jimpact.plane import Plane, moved
-from jimpact.restitution import StopRule, book, change_phase, work_over
+from jimpact.numerics import where
 from jimpact.slip.advance import advance
 from jimpact.slip.events import look_ahead, noted, slopes_of, within
-from jimpact.slip.flow import View, axes_along, view
-from jimpact.slip.lane import Accuracy, Lane, Line, Stage, State, size_of
+from jimpact.slip.flow import Plane, View, axes_along, direction, moved, view
+from jimpact.slip.restitution import StopRule, book, change_phase, work_over
+from jimpact.slip.state import Accuracy, Lane, Line, Stage, State, size_of
 from jimpact.slip.step_size import Size, step_size
 from jimpact.types import Flag, Scalar, Whole
 
 __all__ = ["PLAN", "added", "booked", "look", "slopes_along", "small_impulse", "step"]
 
-PLAN = "plan"  # what reverse mode keeps of a step, beside the state before it
-SLIGHT = 0.6  # power of epsilon: slip below this share of its terms counts as zero, at any accuracy
+PLAN = "plan"  # name of the values of a step that reverse mode stores, besides the state before it
+SLIGHT = 0.6  # slip below epsilon to this power, relative to its terms, counts as zero at any accuracy
 
 
 def step(lane: Lane, state: State, rule: StopRule, accuracy: Accuracy) -> tuple[State, Size]:
     """The state after the step, and the size of the step."""
     at = look(lane, state)
-    # A kernel of its own on a GPU: planning and moving together need more registers than there are.
+    # The barrier makes the plan a separate kernel: one kernel for the whole step needs more registers than a GPU has.
     planned = optimization_barrier(_plan(lane, state, at, rule, accuracy))
-    changes, stage, size = checkpoint_name(planned, PLAN)
+    changes, stage, size = jax.tree.map(partial(checkpoint_name, name=PLAN), planned)
     k, k2, _ = slopes_of(lane, at)
     ledger = change_phase(state.ledger, changes, state.v, k, k2)
     return _moved(lane, state._replace(ledger=ledger, stage=stage), at, size, accuracy.line), size
 
 
 def look(lane: Lane, state: State) -> View:
-    """Slip and the invariant direction nearby; harmless where there is no slip."""
+    """Slip and the invariant direction nearby; a harmless stand-in where there is no slip."""
     still = (state.x == 0) & (state.y == 0)
     return view(lane.plane, lane.rate, where(still, 1, state.x), where(still, 0, state.y))
 
@@ -71,7 +71,7 @@ def _moved(lane: Lane, state: State, at: View, size: Size, line_tolerance: float
         ledger=book(state.ledger, p, where(slips, (state.v + 0.5 * k * p) * p + move.work, 0)),
         memory=stop_gradient(state.memory * jnp.exp(-at.axes.f * length)),
     )
-    # Before the step the normal impulse had no derivative, so now it has that of p.
+    # Before the step the normal impulse had no derivative, so its derivative now is that of p.
     x, y = where(slips, after.x, 1), where(slips, after.y, 0)
     after = booked(after, _zero_impulse(plane, x, y, after.v, where(slips, stop_gradient(p) - p, 0)))
     line = noted(state.line, Line(state.x, state.y, state.ledger.impulse), slips & within(at, length, line_tolerance))
@@ -79,7 +79,7 @@ def _moved(lane: Lane, state: State, at: View, size: Size, line_tolerance: float
 
 
 def _note_zero(lane: Lane, state: State) -> State:
-    """Note where slip was first so small that it counts as zero."""
+    """Note the normal impulse at which slip first counts as zero."""
     _, terms = size_of(lane, state)
     slight = float(jnp.finfo(state.v.dtype).eps) ** SLIGHT * terms
     first = (state.x * state.x + state.y * state.y <= slight * slight) & jnp.isnan(state.zero_at)
@@ -103,7 +103,7 @@ def booked(state: State, more: tuple[Scalar, ...]) -> State:
 
 @jax.custom_jvp
 def _zero_impulse(plane: Plane, x: Scalar, y: Scalar, v: Scalar, p: Scalar) -> tuple[Scalar, ...]:
-    """`small_impulse` of p = 0, which adds nothing but derivatives."""
+    """`small_impulse` of p = 0, which adds only derivatives."""
     return (jnp.zeros_like(p),) * 7
 
 
@@ -113,21 +113,18 @@ def _zero_impulse_jvp(given: tuple, changes: tuple) -> tuple:
 
 
 def small_impulse(plane: Plane, x: Scalar, y: Scalar, v: Scalar, p: Scalar) -> tuple[Scalar, ...]:
-    """What a small normal impulse p adds at the slip (x, y), to second order."""
-    unit = largest(x, y)
-    x, y = x / unit, y / unit
-    r = jnp.sqrt(x * x + y * y)
-    axes = axes_along(plane, x / r, y / r)
-    return added(plane, plane.mu * axes.sx, plane.mu * axes.sy, axes.h / (unit * r), v, p)
+    """The changes by a small normal impulse p at the slip (x, y), to second order."""
+    sx, sy, r = direction(x, y)
+    return added(plane, plane.mu * sx, plane.mu * sy, axes_along(plane, sx, sy).h / r, v, p)
 
 
 def slopes_along(plane: Plane, tx: Scalar, ty: Scalar, turning: Scalar) -> tuple[Scalar, Scalar]:
-    """dv/dp and d2v/dp2 under the friction -(tx, ty) per normal impulse, which turns by `turning`, likewise."""
+    """dv/dp and d2v/dp2 under the friction -(tx, ty) per normal impulse, which turns at the rate `turning`."""
     return plane.w - plane.dx * tx - plane.dy * ty, (plane.dx * ty - plane.dy * tx) * turning
 
 
 def added(plane: Plane, tx: Scalar, ty: Scalar, turning: Scalar, v: Scalar, p: Scalar) -> tuple[Scalar, ...]:
-    """What a normal impulse p adds to slip, normal velocity, impulses and work, under that friction."""
+    """The changes of slip, normal velocity, impulses and work by a normal impulse p, under the same friction."""
     k, k2 = slopes_along(plane, tx, ty, turning)
     half, zero = 0.5 * p * p * turning, jnp.zeros_like(p)
     ix, iy = half * ty - tx * p, -half * tx - ty * p

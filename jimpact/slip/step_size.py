@@ -1,15 +1,16 @@
-"""How long is the next step, and of what kind? Chosen per lane before the step; no step is ever rejected.
+"""Length and kind of the next step, chosen for each lane before the step; no step is ever rejected.
 
-A step goes to the next event (`events`), or as far as its error allows. Near an event this is Newton's method: a lane
-that went too far steps back. There are two kinds of step: curved, and linear where slip is so close to an invariant
-direction that nothing is left for Gauss's rule. Where slip falls to zero before the next event, and what is left of it
-is linear, hardly turns or is negligible, the steps end (`tail`).
+A step goes to the next event (`events`), or as far as the tolerance allows. Near an event this is Newton's method: a
+lane that went too far steps back. There are two kinds of step: linear, where slip is so close to an invariant direction
+that Gauss's rule adds nothing significant, and curved elsewhere. The steps end (`closed_end`) where slip falls to zero
+before the next event, and its flow is linear, it hardly turns, or it is negligible.
 
 The error of a curved step is estimated as amplitude / rate x (rate x length)^(2 NODES + 1) / SMOOTH. The amplitude
-is what Gauss's rule integrates, per unit of the clock: h, or the second order in the angle to the invariant direction
-nearby. Nothing here carries a derivative.
+is the integrand of Gauss's rule: h, or the second order in the angle to the invariant direction nearby. Nothing here
+carries a derivative.
 """
 
+import math
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -18,64 +19,64 @@ from jimpact.numerics import divide, ratio, where
 from jimpact.slip.advance import NODES, pace, series_error
 from jimpact.slip.events import Ahead
 from jimpact.slip.flow import View
-from jimpact.slip.lane import Accuracy, Lane, State, size_of
+from jimpact.slip.state import Accuracy, Lane, State, size_of
 from jimpact.types import Flag, Scalar
 
 __all__ = ["Size", "clock", "step_size"]
 
 SMOOTH = 3e8  # calibrated on steps with many nodes
 CAUTION = 10  # safety factor: the estimate is up to 10 times too small, if no invariant direction is near
-POLE = 0.7  # of the way to a pole of omega
-LINE = 0.1  # share of the tolerance that a linear step may use up
-WELL_LINEAR = 2  # x that accuracy: else a curved step is as good
-GROWTH = 12.0  # largest logarithm of the growth of slip in a linear step: derivatives lose as many digits
-CURVED_GROWTH, CURVED_DECAY = 8.0, 40.0  # and of growth and decay in a curved one
-UNSETTLED = 1e-3  # of dv/dp: a larger change cannot be foreseen
-SETTLED = 36.0  # decay of the angle to the direction, as a logarithm, to round-off
-LEAST = 0.45  # power of the smallest number: slip stays above this, so that derivatives do not overflow
-SLOW = 0.15  # turn of slip while it falls to zero: closed form only if less
-WORK = 50.0  # x the second order of that turn, bounds the error of its work: fitted
-MOST_SLOPE = 1e-4  # largest derivative error of the closed form, if no more is admitted anyway
-RESONANT = 0.25  # of g: where g + 3 dh is smaller, it has a large one
-ESCAPE = 18.0  # decay, as a logarithm, of what it has beside a repelling direction and the series does not see
+POLE = 0.7  # largest share of the distance to a pole of omega
+LINE = 0.1  # share of the tolerance for the error of a linear step
+WELL_LINEAR = 2  # least tolerance / error of the linear flow for a linear step
+GROWTH, CURVED_GROWTH = 1 / 3, 2 / 9  # share of its digits that a derivative may lose as slip grows, in one step
+CURVED_DECAY = 40.0  # largest logarithm of the decay of slip in a curved step
+UNSETTLED = 1e-3  # largest relative change of dv/dp, as slip settles on its direction, for which events are predicted
+SETTLED = 36.0  # logarithm of the decay of the angle to the direction down to round-off
+LEAST = 0.45  # slip stays above the smallest number to this power, so that derivatives do not overflow
+SLOW = 0.15  # largest turn of slip, while it falls to zero, for the closed form
+WORK = 50.0  # x the square of that turn: a fitted bound of the error of the work
+MOST_DERIVATIVE = 1e-4  # largest derivative error of the closed form, unless the tolerance is larger
+RESONANT = 0.25  # least |g + 2 dh| and |g + 3 dh|, relative to |g|, for the closed form: its error grows near zero
+ESCAPE = 18.0  # logarithm of the decay of the term, beside a repelling direction, that the series lacks
 ROUND = 8  # x epsilon x its terms: below this a rate, or slip, is round-off
 
 
 class Size(NamedTuple):
-    """Of the next step."""
+    """Length and kind of the next step."""
 
     reach: Scalar  # length of the clock t x the unit of normal impulse here
     linear: Flag
-    ends: Flag  # slip may go to zero at once, in closed form
+    ends: Flag  # slip may go to zero in closed form, without further steps
 
 
 class Error(NamedTuple):
-    """What a step may neglect."""
+    """Tolerances of a step, and quantities for the estimate of its error."""
 
-    angle: Scalar  # to the axis of the step
-    change: Scalar  # of the angle by a change of the slip before the impact, scaled to the tolerance of values
-    admitted: Scalar  # relative to slip
-    admitted_slope: Scalar  # the same, but for a derivative: slip may be nothing, and its change not
+    angle: Scalar  # between slip and the axis of the step
+    change: Scalar  # change of the angle with the slip before the impact, scaled to the tolerance of values
+    admitted: Scalar  # tolerance relative to slip
+    admitted_derivative: Scalar  # the same for a derivative, which may matter where slip itself is negligible
     curving: Scalar  # second-order rate at an invariant direction
 
 
 def step_size(lane: Lane, state: State, at: View, ahead: Ahead, accuracy: Accuracy) -> Size:
     error = _errors(lane, state, at, accuracy)
-    g, slope = jnp.abs(at.axes.g), jnp.abs(at.here.dh)
+    g, turning = jnp.abs(at.axes.g), jnp.abs(at.here.dh)
     level = _level(at, error)
     attracts = (at.here.dh < 0) | level
     spare = where(at.near | level, _spare(lane, state, at, error, accuracy), 0)
     ends = _ends(lane, state, at, error, accuracy, ahead.event, (spare >= 1) & attracts)
 
     linear = at.near & (spare >= WELL_LINEAR)
-    reach = where(attracts, jnp.inf, 0.5 * divide(jnp.log(jnp.maximum(spare, 1)), slope))
+    reach = where(attracts, jnp.inf, 0.5 * divide(jnp.log(jnp.maximum(spare, 1)), turning))
     decay = jnp.log(jnp.maximum(at.r / float(jnp.finfo(at.r.dtype).tiny) ** LEAST, 1))
-    limit = ratio(where(at.axes.g > 0, GROWTH, decay), g)
+    limit = ratio(where(at.axes.g > 0, GROWTH * _digits(g), decay), g)
     curved = jnp.minimum(_curved_length(at, error), limit)
     speed = pace(at)
-    # Where dv/dp is so small that it changes much while slip settles on its direction, let it settle before an event.
+    # Where dv/dp is small and changes much while slip settles on its direction, slip must settle before an event.
     k, change = lane.plane.w - lane.plane.mu * at.rate * at.here.a, lane.plane.mu * at.rate * at.axes.b * at.Y
-    limit = where(jnp.abs(change) > UNSETTLED * jnp.abs(k), jnp.minimum(limit, ratio(SETTLED, slope)), limit)
+    limit = where(jnp.abs(change) > UNSETTLED * jnp.abs(k), jnp.minimum(limit, ratio(SETTLED, turning)), limit)
     longest = jnp.minimum(where(linear, jnp.minimum(reach, limit), curved), ahead.extremum / speed)
     backward = -jnp.minimum(curved, ratio(1, g + at.axes.f))
     growth = where(spare >= 1, at.axes.g, at.here.g)
@@ -88,33 +89,37 @@ def _tiny(like: Scalar) -> float:
     return float(jnp.finfo(like.dtype).tiny) ** 0.5
 
 
+def _digits(like: Scalar) -> float:
+    return -math.log(float(jnp.finfo(like.dtype).eps))
+
+
 def _errors(lane: Lane, state: State, at: View, accuracy: Accuracy) -> Error:
     size, _ = size_of(lane, state)
     weight = jnp.maximum(lane.plane.mu, 1)
     admitted = accuracy.tolerance * size / (at.unit * weight) + _tiny(at.r)
-    change = state.memory / (at.r * (accuracy.slope_tolerance / accuracy.tolerance))
+    change = state.memory / (at.r * (accuracy.derivative_tolerance / accuracy.tolerance))
     curving = jnp.abs(at.axes.a) + jnp.abs(at.axes.b) + jnp.abs(at.here.dh)
-    return Error(jnp.abs(at.Y), change, admitted, jnp.minimum(admitted, accuracy.slope_tolerance), curving)
+    return Error(jnp.abs(at.Y), change, admitted, jnp.minimum(admitted, accuracy.derivative_tolerance), curving)
 
 
 def _level(at: View, error: Error) -> Flag:
-    """Whether slip is on its invariant direction but for round-off."""
+    """Whether slip is on its invariant direction to round-off."""
     round_off = ROUND * jnp.finfo(at.r.dtype).eps
     there = at.near & (error.angle * jnp.abs(at.here.dh) <= round_off)
     return (jnp.abs(at.here.h) <= round_off) | there
 
 
 def _spare(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy) -> Scalar:
-    """Admitted error / error of the linear flow."""
+    """Tolerance / error of the linear flow."""
     admitted = _admitted_on_line(lane, size_of(lane, state)[0], at, accuracy)
-    slope = jnp.minimum(admitted, accuracy.slope_tolerance)
-    bend = error.angle * jnp.maximum(error.angle / slope, error.change / admitted)
+    own = jnp.minimum(admitted, accuracy.derivative_tolerance)
+    bend = error.angle * jnp.maximum(error.angle / own, error.change / admitted)
     bend = bend * (1 + where(at.near, ratio(1, jnp.abs(at.here.dh)), 1))
     return ratio(LINE, bend)
 
 
 def _admitted_on_line(lane: Lane, size: Scalar, at: View, accuracy: Accuracy) -> Scalar:
-    """Error admitted of slip, relative to it, along a line on which it falls at the rate g."""
+    """Relative tolerance of slip along a line on which it falls at the rate g."""
     return accuracy.tolerance * jnp.maximum(size * jnp.abs(at.axes.g) / at.unit, 1) / jnp.maximum(lane.plane.mu, 1)
 
 
@@ -122,14 +127,14 @@ def _curved_length(at: View, error: Error) -> Scalar:
     rate, longest = _rates(at, error)
     own = where(at.near, error.angle * error.angle * error.curving, CAUTION * jnp.abs(at.here.h))
     changed = error.change * where(at.near, error.angle * error.curving, jnp.abs(at.here.dh))
-    worst = jnp.maximum(own / error.admitted_slope, changed / error.admitted)
+    worst = jnp.maximum(own / error.admitted_derivative, changed / error.admitted)
     length = (worst / (SMOOTH * rate) + _tiny(at.r)) ** (-1 / (2 * NODES + 1)) / rate
-    most = ratio(where(at.axes.g < 0, CURVED_DECAY, CURVED_GROWTH), jnp.abs(at.axes.g) + at.axes.f)
+    most = ratio(where(at.axes.g < 0, CURVED_DECAY, CURVED_GROWTH * _digits(length)), jnp.abs(at.axes.g) + at.axes.f)
     return jnp.minimum(length, jnp.minimum(longest, most))
 
 
 def _rates(at: View, error: Error) -> tuple[Scalar, Scalar]:
-    """How fast the integrands of a step vary, and the length beyond which its clock fails: omega has a pole ahead."""
+    """Rate at which the integrands of a step vary, and the length allowed by the next pole of omega."""
     here, near = at.here, at.near
     h, dh, g = jnp.abs(here.h), jnp.abs(here.dh), jnp.abs(here.g)
     # Far from an invariant direction, with J = dh: 1 / omega = 1 + second t^2 + O((third t)^3).
@@ -145,23 +150,23 @@ def _rates(at: View, error: Error) -> tuple[Scalar, Scalar]:
 
 
 def _ends(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy, event: Scalar, on_line: Flag) -> Flag:
-    """Whether slip may go to zero at once, in closed form, before the next event."""
+    """Whether slip may go to zero in closed form before the next event."""
     size, terms = size_of(lane, state)
     g, r = at.axes.g, at.r
-    # Zero comes before the event, or together with one that is just behind.
+    # Slip reaches zero before the event, or together with an event that is just behind.
     ahead = where(jnp.abs(event) <= accuracy.tolerance * size, jnp.abs(event), event)
     falls = (g < 0) & (at.unit * at.X <= -g * ahead)
-    # So little slip that only its derivative matters, and no change across it is left.
+    # Slip is negligible, only its derivative matters, and no change across its path is left.
     faint = at.near & (g < 0) & (at.unit < accuracy.tolerance * size * jnp.abs(g))
-    faint &= state.memory <= accuracy.slope_tolerance
-    faint &= error.angle * error.angle <= 10 * accuracy.slope_tolerance
-    # Zero within round-off, where static friction holds what kinetic friction would let go.
+    faint &= state.memory <= accuracy.derivative_tolerance
+    faint &= error.angle * error.angle <= 10 * accuracy.derivative_tolerance
+    # Slip is zero within round-off, and static friction holds it, but kinetic friction would not.
     held = lane.held & (g != 0) & (at.here.g != 0) & (r <= ROUND * jnp.finfo(r.dtype).eps * terms)
     return (falls & (on_line | _slow(lane, state, at, error, accuracy))) | faint | held
 
 
 def _slow(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy) -> Flag:
-    """Whether slip hardly turns while it falls to zero, as `advance.impulse_to_zero` wants it."""
+    """Whether slip hardly turns while it falls to zero, as `advance.impulse_to_zero` assumes."""
     size, _ = size_of(lane, state)
     here, inverse = at.here, ratio(1, jnp.abs(at.here.g))
     turned, off = jnp.abs(here.h) * inverse, series_error(at)
@@ -169,18 +174,18 @@ def _slow(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy) 
     admitted = _admitted_on_line(lane, size, at, accuracy)
     changed = off * (1 + ratio(jnp.abs(here.dh), jnp.abs(here.h))) * error.change
     work = WORK * (turned * inverse) ** 2 * (jnp.abs(here.a) + jnp.abs(here.b)) * at.unit
-    lost = at.unit < accuracy.tolerance * size  # slip is negligible: to follow it would cost many steps
-    slope = accuracy.slope_tolerance * where(lost, jnp.full_like(off, 10), 1)
-    slope = jnp.minimum(slope, max(MOST_SLOPE, accuracy.slope_tolerance))
-    fine = (off <= jnp.minimum(admitted, slope)) & (changed <= admitted)
-    fine &= (work * at.r <= accuracy.tolerance * size) & (work <= accuracy.slope_tolerance)
-    # Beside a repelling direction the impulse to zero has a term angle^(-g/dh), which no series sees.
+    lost = at.unit < accuracy.tolerance * size  # negligible slip, which would need many steps
+    allowed = accuracy.derivative_tolerance * where(lost, jnp.full_like(off, 10), 1)
+    allowed = jnp.minimum(allowed, max(MOST_DERIVATIVE, accuracy.derivative_tolerance))
+    fine = (off <= jnp.minimum(admitted, allowed)) & (changed <= admitted)
+    fine &= (work * at.r <= accuracy.tolerance * size) & (work <= accuracy.derivative_tolerance)
+    # Beside a repelling direction the impulse to zero has a term angle^(-g/dh), which the series lacks.
     hidden = (jnp.abs(here.g) - here.dh) * -jnp.log(error.angle + _tiny(at.r)) > here.dh * ESCAPE
     return fine & (~at.near | (here.dh < 0) | hidden) & (turned < SLOW) & (apart > RESONANT)
 
 
 def clock(q: Scalar, growth: Scalar) -> Scalar:
-    """Length of the clock for a normal impulse q along a straight line, in units of `View`; inf if slip ends before."""
+    """Length of the clock for a normal impulse q on a straight line, in units of `View`; inf if slip ends before."""
     grown, never = growth * q, where(q < 0, -jnp.inf, jnp.full_like(q, jnp.inf))
     reached = jnp.isfinite(q) & (grown > -1 + 64 * jnp.finfo(q.dtype).eps)
     grown, q = where(reached, grown, 1), where(reached, q, 0)

@@ -14,11 +14,11 @@ import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 
 from jimpact import __version__  # noqa: E402
-from jimpact.cli import main  # noqa: E402
-from jimpact.config import ConfigError  # noqa: E402
-from jimpact.scene import load, parse  # noqa: E402
+from jimpact.cli.main import main  # noqa: E402
+from jimpact.schemas.config import ConfigError  # noqa: E402
+from jimpact.schemas.impact import load, parse  # noqa: E402
 
-CONFIGS = Path(__file__).resolve().parents[1] / "configs"
+CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 PRINTED = 1e-8  # the published impulse has eight decimals
 
 GOOD = (CONFIGS / "jia_wang.toml").read_text(encoding="utf-8")
@@ -173,7 +173,8 @@ def test_out_that_is_a_file_is_refused(capsys, tmp_path):
 
 
 def test_failed_impact_gives_exit_code_one(capsys, monkeypatch):
-    from jimpact import Outcome, cli
+    from jimpact import Outcome
+    from jimpact.cli import main as cli
 
     solved = cli.jitted_solve
     monkeypatch.setattr(

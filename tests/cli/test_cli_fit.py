@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jimpact.cli import main
+from jimpact.cli.main import main
 from jimpact.identify import load_rebounds
 
 HEADER = "group,mass,inertia,rx,ry,vx,vy,w,vx_after,vy_after,w_after,noise_vx,noise_vy,noise_w"
@@ -99,7 +99,7 @@ def test_compare_names_the_best_law(table: Path, tmp_path: Path, capsys: pytest.
 
 
 def test_the_embedded_rebounds_say_their_truth() -> None:
-    path = Path(__file__).resolve().parents[1] / "jimpact" / "data" / "rebounds.csv"
+    path = Path(__file__).resolve().parents[2] / "jimpact" / "data" / "rebounds.csv"
     rebounds = load_rebounds(path)
     assert len(rebounds) == 160 and "friction 0.22, restitution 0.55" in path.read_text()
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import jimpact
-from jimpact.animate import animation
-from jimpact.cli import main
-from jimpact.config import ConfigError
-from jimpact.flight_scene import FlightScene, load_flight
+from jimpact.cli.main import main
+from jimpact.plotting.animated_page import animation
+from jimpact.schemas.config import ConfigError
+from jimpact.schemas.simulation import FlightScene, load_flight
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 BALL = """
 name = "a <b> ball"
 [body]

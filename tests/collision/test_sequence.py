@@ -10,6 +10,7 @@ import pytest
 
 import jimpact
 from jimpact import Body, Outcome
+from jimpact.contact import body
 
 QUICK = {"law": "chatterjee_ruina", "tangential_restitution": 0.2}
 TOLERANCE = 1e-10
@@ -22,7 +23,7 @@ solve, collide, collide_mechanism = (
     jax.jit(f, static_argnames="law") for f in (jimpact.solve, jimpact.collide, jimpact.collide_mechanism)
 )
 inverse_inertia, relative_velocity, apply_impulse = map(
-    jax.jit, (jimpact.inverse_inertia, jimpact.contact.relative_velocity, jimpact.contact.apply_impulse)
+    jax.jit, (jimpact.inverse_inertia, body.relative_velocity, body.apply_impulse)
 )
 
 

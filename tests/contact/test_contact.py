@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import jimpact
-from jimpact import contact, inertia
-from jimpact.contact import Body, immovable, mobility
+from jimpact.contact import body as contact
+from jimpact.contact import inertia
+from jimpact.contact.body import Body, immovable, mobility
 
 jax.config.update("jax_enable_x64", True)
 

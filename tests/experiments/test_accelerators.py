@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parents[1] / "experiments" / "accelerators"
+FOLDER = Path(__file__).parents[2] / "experiments" / "accelerators"
 sys.path.insert(0, str(FOLDER))
 
 from programs import count  # noqa: E402

@@ -9,7 +9,7 @@ import pytest
 
 import jimpact
 
-sys.path.append(str(Path(__file__).resolve().parents[1]))
+sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from experiments.distributed import run, worker
 

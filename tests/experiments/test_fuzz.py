@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "experiments" / "fuzz"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "experiments" / "fuzz"))
 import fuzz
 
 IMPACTS = 4000  # gathering lanes is tested elsewhere, and would take three times as long to compile

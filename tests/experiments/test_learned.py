@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("optax")
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from experiments.learned import checkpoint, measured, simulated
 from experiments.learned.judgement import far_away, interval, predict, promises, rms, spread
@@ -238,7 +238,7 @@ def test_bad_settings_get_a_sentence(text: str, sentence: str, tmp_path: Path) -
 
 
 def test_the_configuration_of_the_experiment_is_that_of_its_defaults() -> None:
-    root = Path(__file__).resolve().parents[1]
+    root = Path(__file__).resolve().parents[2]
     assert read(root / "configs" / "learned.toml") == Settings(Training(), Simulated(), Measured())
 
 

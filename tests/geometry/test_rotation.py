@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from jimpact.rotation import free_rotation, greatest_spin, quaternion_product, rotated, rotation_matrix, steady_rotation
+from jimpact.geometry.rotation import (
+    free_rotation,
+    greatest_spin,
+    quaternion_product,
+    rotated,
+    rotation_matrix,
+    steady_rotation,
+)
 
 ROUND_OFF = 1e-13  # a few hundred operations in each of up to 200 steps
 SCIPY = 1e-11  # error of the integrator at its least tolerance

@@ -13,7 +13,7 @@ import jimpact
 from jimpact.identify import Rebounds, audit
 
 N, NOISE = 80, 0.02
-SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"  # beside the project, where there is one
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"  # beside the project, where there is one
 DATA = Path(os.environ.get("JIMPACT_DATA", SHARED))
 GYRATION = 0.0192  # m, of the ellipse
 

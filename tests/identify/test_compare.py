@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import jimpact
-from jimpact import plot_fit
-from jimpact.cli import main
+from jimpact.cli.main import main
 from jimpact.identify import (
     Comparison,
     Fit,
@@ -24,7 +23,8 @@ from jimpact.identify import (
     load_rebounds,
     per_group,
 )
-from jimpact.identify.table import TableError
+from jimpact.identify.csv_file import TableError
+from jimpact.plotting import fit as plot_fit
 
 LAWS = ("chatterjee_ruina", "bilinear")  # both compile in a second
 ALL = ("friction", "restitution", "tangential_restitution")

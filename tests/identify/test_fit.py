@@ -24,8 +24,8 @@ from jimpact.identify import (
     plan,
     speed_dependent,
 )
+from jimpact.identify.least_squares import Problem, evaluate
 from jimpact.identify.likelihood import Choice, predict
-from jimpact.identify.search import Problem, evaluate
 
 N, NOISE = 64, 0.02
 CR = {"law": "chatterjee_ruina", "parameters": ("friction", "restitution", "tangential_restitution")}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jimpact
-from jimpact.contact import apply_impulse
+from jimpact.contact.body import apply_impulse
 from jimpact.identify import Rebounds, TableError, load_rebounds
 
 ROUND_OFF = 1e-12  # of sums of a few terms of order one

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "experiments" / "identification"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "experiments" / "identification"))
 
 import synthetic
 

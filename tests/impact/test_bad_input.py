@@ -225,6 +225,7 @@ def test_helpers_say_what_to_pass(call):
         call()
 
 
-def test_require_under_jit_says_where_to_call_it():
-    with pytest.raises(TypeError, match="outside jit"):
-        jax.jit(lambda v: jimpact.require(jimpact.solve(np.eye(3), v, 0.3, 0.5)))(jnp.array([0.0, 0.0, -1.0]))
+@pytest.mark.parametrize("reader", [jimpact.require, jimpact.event_sequence])
+def test_what_reads_values_says_where_to_call_it(reader):
+    with pytest.raises(TypeError, match=f"{reader.__name__} looks at values.*outside jit"):
+        jax.jit(lambda v: reader(jimpact.solve(np.eye(3), v, 0.3, 0.5)))(jnp.array([0.0, 0.0, -1.0]))

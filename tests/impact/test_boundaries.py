@@ -216,6 +216,14 @@ def test_isotropic_central_in_closed_form(law):
 
 
 @LAWS
+def test_friction_beyond_all_bounds_is_stick(law):
+    """In float32 its square would overflow."""
+    W, v = jnp.asarray(cases.JIA_WANG_W, jnp.float32), jnp.array([-0.3, 0.4, -0.5], jnp.float32)
+    found = jimpact.solve(W, v, jnp.array([1e9, 1e20, 3e38], jnp.float32), jnp.float32(0.5), law=law)
+    np.testing.assert_allclose(found.impulse[1:], found.impulse[:1].repeat(2, 0), rtol=1e-5)
+
+
+@LAWS
 def test_huge_friction_tends_to_stick(law):
     """With ever more friction slip takes no impulse, but what removes it remains."""
     batch = cases.make(cases.JIA_WANG_W, [-0.3, 0.4, -0.5], [1e4, 1e6, 1e8], 0.5)

@@ -12,10 +12,11 @@ from catalogue import Entry
 
 import jimpact
 from jimpact import Outcome, planar
+from jimpact.contact.inertia import in_space
 from jimpact.impact import prepare
 from jimpact.laws.darboux_keller import given_lane
-from jimpact.slip.integrate import follow
-from jimpact.slip.lane import Stage
+from jimpact.slip.batch_scan import follow
+from jimpact.slip.state import Stage
 
 LAWS = pytest.mark.parametrize("law", cases.LAWS)
 EXACT = 1e-12
@@ -108,7 +109,8 @@ def test_derivatives_are_those_of_differences(law):
 def test_a_few_pieces_are_the_whole_impact():
     """No accuracy to choose: one piece more or less changes nothing."""
     K, v, mu, e, static = draw()
-    case = prepare(*planar.in_space(jnp.asarray(K), jnp.asarray(v)), mu, e, static, "stronge", "standard", 0.01)
+    W, v = in_space(jnp.asarray(K), jnp.asarray(v))
+    case = prepare(law="stronge", inverse_inertia=W, velocity=v, friction=mu, restitution=e, static_friction=static)
     lane, rule = given_lane(case.given), case.options.rule
     ends = [follow(lane, rule, case.options.accuracy._replace(steps=planar.PIECES + more)) for more in (-1, 0, 20)]
     assert all((end.stage != Stage.SLIP).all() for end in ends)

@@ -112,6 +112,14 @@ def test_velocity_is_before_plus_inertia_times_impulse(law):
 
 
 @LAWS
+def test_slip_that_sticks_is_zero_to_the_last_digit(law):
+    impact = solved(law)
+    stuck = np.isin(impact.info.mode, [1, 3, 5])
+    assert stuck.sum() > 100
+    cases.check(stuck & (impact.velocity[:, :2] != 0).any(-1), law, cases.everything(), "sticks, and yet slips")
+
+
+@LAWS
 @pytest.mark.parametrize("angle", [0.3, 1.7, np.pi / 2, 4.0])
 def test_rotation_about_the_normal(law, angle):
     batch = cases.everything()

@@ -12,7 +12,7 @@ import jax
 import pytest
 
 SAME = 1e-12  # relative: round-off of another program
-CHILD = Path(__file__).with_name("sharded.py")
+CHILD = Path(__file__).parents[1] / "support" / "sharded.py"
 ALL = (
     "forward",
     "eager",

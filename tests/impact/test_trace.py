@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jimpact
-from jimpact.trace import Events
+from jimpact.tracing import Events
 
 ROUND = 1e-9  # round-off of a path read off the same steps
 TRAPEZOID = 1e-3  # of the work scale, with SAMPLES points

@@ -12,7 +12,7 @@ import pytest
 from catalogue import Entry
 
 import jimpact
-from jimpact.export import PLATFORMS, export_solve
+from jimpact.io.export import PLATFORMS, export_solve
 
 SIZES, LANES = (1, 7, 1000), 7
 SAME = {"float32": 1e-5, "float64": 1e-12}  # relative: round-off of another program

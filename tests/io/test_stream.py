@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import jimpact
-from jimpact.cli import main
-from jimpact.stream import StreamError, Summary, solve_files
-from jimpact.stream_target import RECORD
+from jimpact.cli.main import main
+from jimpact.io.stream import StreamError, Summary, solve_files
+from jimpact.io.stream_target import RECORD
 
 LAW = {"law": "chatterjee_ruina", "tangential_restitution": 0.3}
 NAMES = ("inverse_inertia", "velocity", "friction", "restitution")
@@ -31,7 +31,7 @@ SAME = 1e-6  # relative, float32: programs of other sizes differ in round-off
 
 CHILD = """
 import pathlib, re, sys, time
-from jimpact.stream import solve_files
+from jimpact.io.stream import solve_files
 
 source, destination, chunk, pause = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
 

@@ -10,8 +10,9 @@ import pytest
 from matplotlib.path import Path
 
 import jimpact
-from jimpact import Impact, Outcome, plot_space
-from jimpact.plot_space import REGION, impulse_space, permissible_region, reached
+from jimpact import Impact, Outcome
+from jimpact.plotting import impulse_plane as plot_space
+from jimpact.plotting.impulse_plane import REGION, impulse_space, permissible_region, reached
 
 permissible, solve_planar = jax.jit(jimpact.permissible), jax.jit(jimpact.solve_planar, static_argnames="law")
 

@@ -9,7 +9,8 @@ matplotlib.use("Agg")
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 
-from jimpact import invariant_directions, plot  # noqa: E402
+from jimpact import invariant_directions  # noqa: E402
+from jimpact.plotting import impact as plot  # noqa: E402
 
 ON_LINE = 1e-9  # x the extent of the path: round-off of an interpolation
 

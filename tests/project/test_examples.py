@@ -11,7 +11,7 @@ import pytest
 
 from jimpact import ManyCollision, Outcome
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "experiments" / "contacts")]
 
 import billiards  # noqa: E402

@@ -11,23 +11,19 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "jimpact"
-LONGEST = 400
+LONGEST = 310  # lines
+DEEPEST = 12  # rooms, each of which imports from the next
 
-RANKS = (
-    "types numerics roots control validation state",
-    "contact inertia",
-    "plane rays restitution cone",
-    "slip",
-    "laws",
-    "impact",
-    "bodies planar trace diagnostics sequence mechanism",
-    "rotation shapes flight room distance oval duel launch simulate identify stream_source stream_target stream export",
-    "plot plot_space plot_fit page report config scene flight_scene animate tables reproduce "
-    "cli_fit cli_reproduce cli_stream cli_bench cli_simulate cli interop __main__",
-)
-RANK = {name: rank for rank, names in enumerate(RANKS) for name in names.split()}
+# A room imports from rooms before it, and from itself.
+ROOMS = [
+    *("types", "numerics", "roots", "control_flow", "validation", "outcome"),
+    *("contact", "geometry", "slip", "laws", "impact"),
+    *("planar", "tracing", "diagnostics", "collision", "simulation", "identify"),
+    *("io", "output", "plotting", "schemas", "reproduce", "interop", "cli", "__main__"),
+]
+RANK = {name: rank for rank, name in enumerate(ROOMS)}
 
 
 def dotted(path: Path) -> str:
@@ -63,8 +59,8 @@ def graph() -> dict[str, set[str]]:
     }
 
 
-def layer(module: str) -> str:
-    """The name that carries the rank; modules of a subpackage have the rank of the subpackage."""
+def room(module: str) -> str:
+    """The part of the package that a module belongs to."""
     return module.split(".")[1]
 
 
@@ -81,17 +77,17 @@ def test_imports_are_resolved() -> None:
     assert imported("jimpact.d", "def f():\n    from jimpact import __version__", False, known) == {"jimpact"}
 
 
-def test_every_module_has_a_rank() -> None:
+def test_every_module_has_a_room() -> None:
     assert FILES
-    assert not [module for module in FILES if module != PACKAGE and layer(module) not in RANK]
+    assert not [module for module in FILES if module != PACKAGE and room(module) not in RANK]
 
 
-def test_imports_point_down() -> None:
+def test_rooms_import_from_rooms_before_them() -> None:
     upward = [
         f"{module} imports {target}"
         for module, targets in graph().items()
         for target in sorted(targets)
-        if PACKAGE not in (module, target) and RANK.get(layer(module), -1) < RANK.get(layer(target), len(RANKS))
+        if PACKAGE not in (module, target) and RANK.get(room(module), -1) < RANK.get(room(target), len(ROOMS))
     ]
     assert not upward
 
@@ -101,6 +97,18 @@ def test_imports_have_no_cycle() -> None:
         TopologicalSorter(graph()).prepare()
     except CycleError as error:
         pytest.fail("import cycle: " + " <- ".join(error.args[1]))
+
+
+def test_chains_of_rooms_are_short() -> None:
+    rooms: dict[str, set[str]] = {}
+    for module, targets in graph().items():
+        if module != PACKAGE:
+            rooms.setdefault(room(module), set()).update(room(t) for t in targets if t != PACKAGE)
+    depth: dict[str, int] = {}
+    for name in ROOMS:  # a room imports from rooms before it only
+        depth[name] = 1 + max((depth[other] for other in rooms.get(name, set()) - {name}), default=0)
+    del depth["__main__"]  # it calls the command line
+    assert max(depth.values()) <= DEEPEST, depth
 
 
 @pytest.mark.parametrize("wide", ["0", "1"])
@@ -154,3 +162,13 @@ def test_everything_public_is_listed() -> None:
     import jimpact
 
     assert set(jimpact.__all__) <= set(dir(jimpact))
+
+
+def test_no_module_hides_a_public_name_of_its_package() -> None:
+    """A name that is loaded at its first use is lost where a module of that name was imported before."""
+    import jimpact
+    import jimpact.plotting
+
+    for package in (jimpact, jimpact.plotting):
+        lazy = set(package.__all__) - set(vars(package))
+        assert not {name for name in lazy if f"{package.__name__}.{name}" in FILES}

@@ -7,13 +7,33 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from jimpact import cli_reproduce
-from jimpact.cli import main
-from jimpact.config import Inertia, Positive, Table
-from jimpact.reproduce import Grid, Paper, Part, Picture, Result, claim, digits_of, new, number, silent, unchecked
+from jimpact.cli import reproduce as cli_reproduce
+from jimpact.cli.main import main
+from jimpact.reproduce import (
+    Computed,
+    Finding,
+    Grid,
+    Paper,
+    Part,
+    Picture,
+    Result,
+    Row,
+    claimed,
+    digits_of,
+    judged,
+    load_rows,
+    numbers,
+    only,
+    silent,
+)
 from jimpact.reproduce.pages import html_page, markdown_page
 from jimpact.reproduce.parts import chosen, kept, run_part
+from jimpact.schemas.config import ConfigError, Inertia, Positive, Table
 
+ROWS = {
+    "X-1": Row(id="X-1", where="(1)", what="twice the mass", printed="4.00"),
+    "X-2": Row(id="X-2", where="(2)", what="a <b> | c", verdict="new"),
+}
 CONFIG = "mass = 2.0\ninertia = [1.0, 1.0, 1.5]\n"
 
 
@@ -37,10 +57,7 @@ class Counted:
             raise RuntimeError("the part failed")
         figure = Figure()
         figure.add_subplot().plot([0, 1])
-        findings = [
-            number("X-1", "(1)", "twice the mass", "4.00", 2 * config.mass),
-            new("X-2", "(2)", "a <b> | c", 1.5),
-        ]
+        findings = {"X-1": numbers(2 * config.mass), "X-2": only(1.5)}
         return Result(findings, [Picture("plot", figure, "a plot")], [Grid("table", ("a", "b"), [[1, "x|y"]])])
 
 
@@ -55,7 +72,7 @@ class Checkout:
         self.config.write_text(CONFIG)
         self.run = Counted()
         self.part = Part("fig1", "Figure 1", "scene.toml", Scene, self.run)
-        self.paper = Paper("paper", "A paper", "Somebody, somewhere", [self.part])
+        self.paper = Paper("paper", "A paper", "Somebody, somewhere", [self.part], rows={"fig1": ROWS})
 
     def computed(self) -> None:
         run_part(self.paper, self.part, self.root, self.root / "configs", self.out, silent)
@@ -72,11 +89,17 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
     return made
 
 
+def found(computed: Computed, printed: str | list[str] = "always", verdict: str = "", why: str = "") -> Finding:
+    """The finding of one row."""
+    row = Row(id="X", where="", what="", printed=printed, verdict=verdict, why=why)
+    return judged({"X": row}, {"X": computed})[0]
+
+
 @pytest.mark.parametrize(
     ("printed", "computed"), [("0.3157", 0.31565), ("1.50", 1.509), (["12", "-3.0"], [12.4, -3.05])]
 )
 def test_a_number_agrees_to_its_last_printed_digit(printed: str | list[str], computed: object) -> None:
-    assert number("X", "", "", printed, computed).verdict == "agrees"
+    assert found(numbers(computed), printed).verdict == "agrees"
 
 
 @pytest.mark.parametrize(
@@ -84,24 +107,30 @@ def test_a_number_agrees_to_its_last_printed_digit(printed: str | list[str], com
 )
 def test_a_number_that_does_not_agree_must_be_explained(printed: str | list[str], computed: object) -> None:
     with pytest.raises(ValueError, match="does not agree; pass a verdict"):
-        number("X", "", "", printed, computed)
+        found(numbers(computed), printed)
 
 
 def test_a_claim_that_does_not_hold_must_be_explained() -> None:
     with pytest.raises(ValueError, match="does not agree"):
-        claim("X", "", "", "always", "not always", False)
+        found(claimed(False))
 
 
 @pytest.mark.parametrize("verdict", ["misprint", "differs", "convention"])
 def test_what_agrees_is_not_called_wrong(verdict: str) -> None:
-    """The verdict that a part passes is for the case that it does not agree."""
-    assert number("X", "", "", "1.0", 1.04, "reason", verdict).verdict == "agrees"
-    assert claim("X", "", "", "always", "always", True, "reason", verdict).verdict == "agrees"
+    """The verdict of a row is for the case that it does not agree."""
+    assert found(numbers(1.04), "1.0", verdict, "reason").verdict == "agrees"
+    assert found(claimed(True), "always", verdict, "reason").verdict == "agrees"
+
+
+@pytest.mark.parametrize("verdict", ["misprint", "differs", "convention"])
+def test_what_does_not_agree_has_the_verdict_of_its_row(verdict: str) -> None:
+    assert found(numbers(2.0), "1.0", verdict, "reason").verdict == verdict
+    assert found(claimed(False), "always", verdict, "reason").verdict == verdict
 
 
 def test_an_explanation_needs_words() -> None:
     with pytest.raises(ValueError, match="and why"):
-        number("X", "", "", "1.0", 2.0, verdict="misprint")
+        found(numbers(2.0), "1.0", "misprint")
 
 
 def test_digits_are_those_of_the_largest_number() -> None:
@@ -110,11 +139,29 @@ def test_digits_are_those_of_the_largest_number() -> None:
 
 def test_as_many_numbers_must_be_computed_as_were_printed() -> None:
     with pytest.raises(ValueError, match="2 numbers printed, 1 computed"):
-        number("X", "", "", ["1", "2"], np.array([1.0]))
+        found(numbers(np.array([1.0])), ["1", "2"])
 
 
-def test_what_the_text_does_not_say_is_called_so() -> None:
-    assert unchecked("X", "fig 1", "a curve", 1.0, "only a plot").verdict == "unchecked"
+@pytest.mark.parametrize("verdict", ["unchecked", "new"])
+def test_what_the_text_does_not_say_is_called_so(verdict: str) -> None:
+    assert found(only(1.0), "", verdict, "only a plot").verdict == verdict
+
+
+def test_words_fill_the_braces_of_a_row() -> None:
+    row = Row(id="X", where="", what="{count} spheres", computed="off by {off:.1e}", verdict="new")
+    assert judged({"X": row}, {"X": only(count=3, off=0.25)})[0][2:5] == ("3 spheres", "", "off by 2.5e-01")
+
+
+def test_every_row_is_computed_and_every_computation_has_a_row() -> None:
+    with pytest.raises(ValueError, match="rows and computed values differ: X-2"):
+        judged(ROWS, {"X-1": numbers(4.0)})
+
+
+def test_an_id_appears_once(tmp_path: Path) -> None:
+    path = tmp_path / "findings.toml"
+    path.write_text('[[a]]\nid = "X"\nwhere = ""\nwhat = ""\n[[b]]\nid = "X"\nwhere = ""\nwhat = ""\n')
+    with pytest.raises(ConfigError, match="the same id twice: X"):
+        load_rows(path)
 
 
 def test_a_finished_part_is_not_computed_again(checkout: Checkout) -> None:

@@ -8,9 +8,9 @@ import jax
 import numpy as np
 import pytest
 
-from jimpact.config import ConfigError, check, read, read_text
+from jimpact.schemas.config import ConfigError, check, read, read_text
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from experiments.morgan import PAPER  # noqa: E402

@@ -7,21 +7,20 @@ import jax
 import numpy as np
 import pytest
 
-from jimpact.config import ConfigError, check, read, read_text
+from jimpact.schemas.config import ConfigError, check, read, read_text
 
 jax.config.update("jax_enable_x64", True)
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from experiments.sun_baruh import PAPER  # noqa: E402
-from experiments.sun_baruh.equations import moment_rows, paper_axes, slip_rows  # noqa: E402
-from experiments.sun_baruh.hodographs import pieces  # noqa: E402
-from experiments.sun_baruh.material import runs  # noqa: E402
-from experiments.sun_baruh.plane_form import PlaneForm, planar_grid  # noqa: E402
-from experiments.sun_baruh.plane_trends import beside  # noqa: E402
-from experiments.sun_baruh.ratios import mode_of, printed_needed, ratios_of  # noqa: E402
-from experiments.sun_baruh.rod import Rod, arm, gap, inverse_inertia, planar_inertia  # noqa: E402
-from experiments.sun_baruh.space_form import MaterialForm, SpaceForm  # noqa: E402
+from experiments.sun_baruh.errata import moment_rows, paper_axes, slip_rows  # noqa: E402
+from experiments.sun_baruh.forms import MaterialForm, PlaneForm, Rod, SpaceForm  # noqa: E402
+from experiments.sun_baruh.material import pieces  # noqa: E402
+from experiments.sun_baruh.plane_claims import beside  # noqa: E402
+from experiments.sun_baruh.rod import arm, gap, inverse_inertia, planar_inertia  # noqa: E402
+from experiments.sun_baruh.table2 import mode_of, printed_needed, ratios_of  # noqa: E402
+from experiments.sun_baruh.words import runs  # noqa: E402
 
 CONFIGS = ROOT / "configs"
 ROD = Rod(mass=1.0, half_length=2.3, radius=0.5)
@@ -42,6 +41,9 @@ def test_configurations_are_read(part):
         ("space", SpaceForm, {"velocity": [0.4, 0.0, 1.0]}, "approach"),
         ("space", SpaceForm, {"maps": []}, "figures 8, 9, 10, 11"),
         ("material", MaterialForm, {"restitution": [0.1, 1.1]}, "restitution"),
+        ("plane", PlaneForm, {"coarse": [71, 1]}, "coarse"),
+        ("material", MaterialForm, {"limits": {"identical": 0.02}}, "limits"),
+        ("material", MaterialForm, {"limits": {"identical": 0.02, "close": 0.05}}, "limits"),
     ],
 )
 def test_bad_configurations_are_refused(name, form, change, words):
@@ -68,7 +70,7 @@ def test_inverse_inertia_upright_and_in_the_plane():
 
 def test_printed_r2_changes_82_cells():
     form = read(CONFIGS / "sun_baruh" / "plane.toml", PlaneForm)
-    theta, ratio = planar_grid(form.reach_deg, form.greatest_ratio, form.coarse)
+    theta, ratio = form.grid(form.coarse)
     ratios = ratios_of(ROD, theta, form.friction, form.restitution)
     right = mode_of(ratio, ratios, np.abs(ratios.needed) <= form.friction)
     printed = mode_of(ratio, ratios, printed_needed(ROD, theta) <= form.friction)

@@ -9,7 +9,7 @@ from cases import papers
 from jimpact.reproduce.findings import VERDICTS
 from jimpact.reproduce.parts import load_papers
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "experiments" / "RESULTS.md").read_text(encoding="utf-8")
 CASES = papers()
 SLACK = 0.5  # digits: the worst of a random sample, or how a rounded print is reconstructed

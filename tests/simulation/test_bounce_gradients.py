@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from jimpact import Hull, Motion, Planes, Solid, Sphere, box, simulate, simulate_pair
-from jimpact.distance import nearest, witnesses
+from jimpact.geometry.gjk import nearest, witnesses
 
 EXACT = 1e-11  # round-off of a flight and an impact; the bar is 1e-8
 LAW: dict[str, Any] = {"law": "chatterjee_ruina", "tangential_restitution": 0.0}

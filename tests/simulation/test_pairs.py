@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jimpact import Ellipsoid, Ending, Hull, Motion, Run, Solid, Sphere, box, energy, motion_at, simulate_pair
-from jimpact.rotation import rotation_matrix
+from jimpact.geometry.rotation import rotation_matrix
 
 LAW: dict[str, Any] = {"law": "chatterjee_ruina", "tangential_restitution": 0.0}  # compiles fast
 EGG = Ellipsoid(np.array([0.5, 0.3, 0.2]))

@@ -10,7 +10,7 @@ import pytest
 
 import jimpact
 from jimpact import Ellipsoid, Ending, Hull, Motion, Planes, Solid, Sphere, box, energy, motion_at, simulate
-from jimpact.rotation import quaternion_product, rotated, rotation_matrix
+from jimpact.geometry.rotation import quaternion_product, rotated, rotation_matrix
 
 LEDGER = 1e-12  # relative, per bounce: round-off of flights and impacts
 DEPTH = 1e-12  # of the size: round-off of a gap

@@ -1,10 +1,10 @@
-"""`jimpact.plane`: the constants of a contact, to round-off."""
+"""`jimpact.slip.flow`: the constants of a contact, to round-off."""
 
 import jax.numpy as jnp
 import numpy as np
 
 import jimpact
-from jimpact.plane import plane_of, solve_b
+from jimpact.slip.flow import plane_of, solve_b
 
 RESIDUAL = 4  # x epsilon x |B| |u|: elimination is backward stable; quotients of determinants leave 1e3 of it
 WRONG = 1e-3  # of the impulse

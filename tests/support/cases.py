@@ -23,7 +23,7 @@ ONE = ("stronge", *(pytest.param(law, marks=pytest.mark.slow) for law in LAWS[1:
 LANES = 2048  # size of every compiled batch of impacts
 TANGENT_LANES = 256  # size of every compiled batch of Jacobians
 PARAMETERS = ("mu", "e", "vx", "vy", "vz", "Wxx", "Wyy", "Wzz", "Wxy", "Wxz", "Wyz")
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 
 # Jia & Wang (13), upper triangle, and Baber's example of two compressions.
 JIA_WANG_W = np.array([[11.5984, -0.910367, 2.44236], [-0.910367, 9.90134, 1.95747], [2.44236, 1.95747, 2.59042]])

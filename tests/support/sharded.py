@@ -1,6 +1,6 @@
 """A program of its own, because the number of devices is fixed once: impacts on eight devices, findings as JSON.
 
-    python tests/sharded.py LAW CHECK ..
+    python tests/support/sharded.py LAW CHECK ..
 
 Every check runs a program on arrays that are spread over the devices, and reports which collectives it has, which
 results are not spread like the arguments, and how far they are from those of one device.

@@ -1,0 +1,1 @@
+"""Impacts of bodies: two of them, several contacts in sequence, and mechanisms in generalised coordinates."""

@@ -1,0 +1,1 @@
+"""Bodies that touch at one point: contact frame, relative velocity, inverse inertia."""

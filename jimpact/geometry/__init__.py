@@ -1,0 +1,1 @@
+"""Convex shapes, their orientation, and the distance between them."""

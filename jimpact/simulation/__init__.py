@@ -1,0 +1,1 @@
+"""Free motion of bodies between impacts, and the time of the next impact."""
