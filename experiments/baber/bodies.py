@@ -1,4 +1,12 @@
-"""Sections 3.1, 3.2, the end of 4, and appendix B: any normal, two bodies, immovable ones, against `collide`."""
+"""Sections 2, 3.1, 3.2, the end of 4, and appendix B: any normal, two bodies, immovable ones, against `collide`.
+
+| symbol   | meaning                                                            | shape  |
+|----------|--------------------------------------------------------------------|--------|
+| f        | unit vector along which the normal force acts on body a            | (n, 3) |
+| R        | rotation that takes f to (0, 0, 1)                                 | (n, 3, 3) |
+| m, L     | inverse mass; inverse inertia tensor; 0 if the body is immovable   | (n,), (n, 3, 3) |
+| r, v, w  | from centre of mass to contact; velocity; angular velocity         | (n, 3) |
+"""
 
 from typing import Annotated, NamedTuple
 
@@ -9,48 +17,47 @@ from pydantic import Field
 from scipy.spatial.transform import Rotation
 
 import jimpact
-from jimpact.config import FrictionRange, Name, NotNegative, Positive, PositiveRange, Seed, ShareRange, Small, Table
-from jimpact.reproduce import Finding, Progress, Result, claim, solve_many, unchecked
+from jimpact.reproduce import Computed, Progress, Result, claimed, only, solve_many
+from jimpact.schemas.config import NotNegative, PositiveRange
 
-from .rotation import Bodies, pushed, rotated, separation_velocity, share, to_normal
+from .crowd import UP, Named, Random, relative
+from .texts import spread
 
-__all__ = ["BodiesForm", "Pairs", "Scene", "drawn", "run"]
-
-FIG3 = "An illustration without numbers; K and the velocities after depend on both, see B-collide."
-GROUPS = ("both move", "a held", "b held")
-
-
-class LimitsForm(Table):
-    algebra: Small  # relative
-    solved: Small  # relative: two solutions at standard accuracy, in different axes
+ALGEBRA = 1e-13  # relative: linear algebra
+SOLVED = 1e-6  # relative: two solutions at standard accuracy, in different axes
+HEAVY = (1e3, 1e6, 1e9, 1e12)  # times its mass and inertia, in place of an immovable body
 
 
-class Pairs(Table):
-    """Random pairs of boxes."""
+class Pairs(Random):
+    """Random pairs of homogeneous boxes: a third each with two moving bodies, body a held, body b held."""
 
     count: Annotated[int, Field(ge=30, le=100_000)]
-    seed: Seed
-    mass: PositiveRange
-    side: PositiveRange
-    arm: NotNegative
-    speed: NotNegative
-    spin: NotNegative
-    friction: FrictionRange
-    restitution: ShareRange
-    tilts: list[Annotated[float, Field(ge=0, lt=0.1)]] = Field(default_factory=list)
+    mass: PositiveRange  # kg
+    side: PositiveRange  # m
+    arm: NotNegative  # m; this and the next two are standard deviations of each component
+    speed: NotNegative  # m/s
+    spin: NotNegative  # rad/s
+    tilts: list[Annotated[float, Field(ge=0, lt=0.1)]] = Field(default_factory=list)  # rad: normals so near to +-z
 
 
-class BodiesForm(Table):
+class Form(Named):
     """configs/baber/bodies.toml"""
 
-    name: Name
     pairs: Pairs
-    heavy: Annotated[list[Positive], Field(min_length=1)]
-    limits: LimitsForm
+
+
+class Bodies(NamedTuple):
+    """A batch of bodies."""
+
+    m: np.ndarray
+    L: np.ndarray
+    r: np.ndarray
+    v: np.ndarray
+    w: np.ndarray
 
 
 class Scene(NamedTuple):
-    """Random approaching pairs in world axes."""
+    """Random approaching pairs in world axes; the contact point is the origin."""
 
     a: Bodies
     b: Bodies
@@ -59,22 +66,23 @@ class Scene(NamedTuple):
     restitution: np.ndarray
 
 
-def run(form: BodiesForm, progress: Progress) -> Result:
+def run(form: Form, progress: Progress) -> Result:
     """The paper's set-up and axes against those of jimpact."""
     scene = drawn(form.pairs)
+    (a, b), R, impact = resolved(scene, progress)
+    p, back = impact.impulse, np.swapaxes(R, -1, -2)
+    after = [rotated(pushed(a, p), back), rotated(pushed(b, -p), back)]
+    computed = {**_axes(scene, R, share(a) + share(b)), **_agreement(scene, after)}
+    computed["B-heavy"] = _heavy(scene, share(a), share(b), separation_velocity(a, b), progress)
+    return Result({**computed, "B-Fig3": only()})
+
+
+def resolved(scene: Scene, progress: Progress) -> tuple[tuple[Bodies, Bodies], np.ndarray, jimpact.Impact]:
+    """Steps 1 to 6: bodies in axes of the contact, the rotation to these, and the impact."""
     R = to_normal(scene.f)
-    a, b = (rotated(body, R) for body in (scene.a, scene.b))
-    K, u = share(a) + share(b), separation_velocity(a, b)
-    p = np.asarray(solve_many(K, u, scene.friction, scene.restitution, progress=progress).impulse)
-    ends = [rotated(pushed(body, push), np.swapaxes(R, -1, -2)) for body, push in ((a, p), (b, -p))]
-    ours = _collided(scene)
-    findings = [
-        *_axes(scene, R, K, form.limits),
-        *_agreement(scene, ends, ours, form.limits),
-        _heavy(scene, a, b, u, form, progress),
-        unchecked("B-Fig3", "Fig 3", "axes and sense of rotation", "right-handed", FIG3),
-    ]
-    return Result(findings)
+    a, b = rotated(scene.a, R), rotated(scene.b, R)
+    given = (share(a) + share(b), separation_velocity(a, b), scene.friction, scene.restitution)
+    return (a, b), R, solve_many(*given, progress=progress)
 
 
 def drawn(form: Pairs) -> Scene:
@@ -102,11 +110,10 @@ def _bodies(form: Pairs, rng: np.random.Generator, held: np.ndarray) -> Bodies:
 
 
 def _body(body: Bodies) -> jimpact.Body:
-    """The contact point is the origin of the world."""
     held = body.m == 0
-    still = np.where(np.eye(3, dtype=bool), np.inf, 0)
-    inertia = np.where(held[:, None, None], still, np.linalg.inv(np.where(held[:, None, None], np.eye(3), body.L)))
     mass = np.where(held, np.inf, 1 / np.where(held, 1, body.m))
+    inertia = np.linalg.inv(body.L + held[:, None, None] * np.eye(3))
+    inertia[held] = np.diag(np.full(3, np.inf))
     return jimpact.Body(*(jnp.asarray(x) for x in (mass, inertia, -body.r, body.v, body.w)))
 
 
@@ -116,114 +123,83 @@ def _collide(a: jimpact.Body, b: jimpact.Body, f: jax.Array, mu: jax.Array, e: j
     return jimpact.collide(a, b, jnp.zeros(3), f, mu, e)[:2]
 
 
-def _collided(scene: Scene) -> tuple[jimpact.Body, jimpact.Body]:
-    f, mu, e = (jnp.asarray(a) for a in (scene.f, scene.friction, scene.restitution))
-    return _collide(_body(scene.a), _body(scene.b), f, mu, e)
+def _axes(scene: Scene, R: np.ndarray, K: np.ndarray) -> dict[str, Computed]:
+    f, n = scene.f, len(scene.f)
+    normal = np.abs(np.einsum("nij,nj->ni", R, f) - UP).max()
+    about = np.asarray(jimpact.contact_frame(jnp.asarray(f))) @ np.swapaxes(R, -1, -2)  # from their axes to ours:
+    aside = max(np.abs(about[:, 2, :2]).max(), np.abs(about[:, :2, 2]).max())  # a turn about the normal
+    W = np.asarray(jimpact.inverse_inertia(_body(scene.a), _body(scene.b), jnp.zeros(3), jnp.asarray(f)))
+    gap = (np.abs(about @ K @ np.swapaxes(about, -1, -2) - W).max((-1, -2)) / np.abs(W).max((-1, -2))).max()
+    near = np.hypot(f[:, 0], f[:, 1])
+    least, inverse = (np.linalg.eigvalsh(a)[:, 0] for a in (W, np.linalg.inv(W)))
+    words = {"least": least.min(), "inverse": inverse.min(), "over": spread(least / (scene.a.m + scene.b.m)), "n": n}
+    holds = max(normal, aside) < ALGEBRA
+    return {
+        "B-rotation": claimed(holds, normal=normal, aside=aside, near=near[near > 0].min()),
+        "B-K-bodies": claimed(gap < ALGEBRA, gap=gap, n=n),
+        "B-definite": claimed(min(least.min(), inverse.min()) > 0, **words),
+    }
 
 
-def _axes(scene: Scene, R: np.ndarray, K: np.ndarray, limits: LimitsForm) -> list[Finding]:
-    frame = np.asarray(jimpact.contact_frame(jnp.asarray(scene.f)))
-    normal = np.abs(np.einsum("nij,nj->ni", R, scene.f) - np.array([0, 0, 1])).max()
-    about = frame @ np.swapaxes(R, -1, -2)  # from their axes to ours: a turn about the normal
-    aside = max(np.abs(about[:, 2, :2]).max(), np.abs(about[:, :2, 2]).max())
-    W = np.asarray(jimpact.inverse_inertia(_body(scene.a), _body(scene.b), jnp.zeros(3), jnp.asarray(scene.f)))
-    gap = np.abs(about @ K @ np.swapaxes(about, -1, -2) - W).max((-1, -2)) / np.abs(W).max((-1, -2))
-    near = np.sort(np.hypot(scene.f[:, 0], scene.f[:, 1]))
-    return [
-        claim(
-            "B-rotation",
-            "3.1, A",
-            "rotation of the normal force to z",
-            "R f = (0, 0, 1), with care near the z axis",
-            f"to {normal:.0e}; differs from contact_frame by a turn about the normal, to {aside:.0e}",
-            bool(max(normal, aside) < limits.algebra),
-            f"Also at {near[near > 0][0]:.0e} from the z axis: only exactly on it the axis of rotation is open. "
-            "contact_frame has no such place.",
-        ),
-        claim(
-            "B-K-bodies",
-            "3.2",
-            "K of two bodies against inverse_inertia",
-            "K = 1/m_A + 1/m_B - r_A I_A^-1 r_A - r_B I_B^-1 r_B",
-            f"equal to {gap.max():.0e} in {len(gap)}",
-            bool(gap.max() < limits.algebra),
-        ),
-        _definite(scene, W),
-    ]
+def _agreement(scene: Scene, ends: list[Bodies]) -> dict[str, Computed]:
+    """Velocities after by `collide`; which body is held goes round."""
+    arrays = (jnp.asarray(a) for a in (scene.f, scene.friction, scene.restitution))
+    ours = _collide(_body(scene.a), _body(scene.b), *arrays)
+    mine = np.stack([np.hstack([body.velocity, body.angular_velocity]) for body in ours])
+    theirs = np.stack([np.hstack([end.v, end.w]) for end in ends])
+    gap = (np.abs(mine - theirs).max(-1) / np.abs(theirs).max(-1)).max(0)
+    both, a, b = (gap[i::3].max() for i in range(3))
+    held = zip(ours, (scene.a, scene.b), (1, 2), strict=True)
+    change = max(np.abs(body.velocity - before.v)[i::3].max() for body, before, i in held)
+    return {
+        "B-collide": claimed(gap.max() < SOLVED, gap=gap.max(), n=len(gap), both=both, a=a, b=b),
+        "B-immovable": claimed(change == 0, change=change),
+    }
 
 
-def _definite(scene: Scene, K: np.ndarray) -> Finding:
-    """Appendix B: K is 1/m_A + 1/m_B and what adds to it, and so is its inverse."""
-    least, inverse = (np.linalg.eigvalsh(a)[:, 0] for a in (K, np.linalg.inv(K)))
-    masses = scene.a.m + scene.b.m
-    return claim(
-        "B-definite",
-        "3.2, B",
-        "eigenvalues of K (by inverse_inertia) and of its inverse",
-        "K is positive definite and has an inverse which is also positive definite",
-        f"at least {least.min():.3g} 1/kg and {inverse.min():.3g} kg in {len(K)}",
-        bool(least.min() > 0 and inverse.min() > 0),
-        f"The least eigenvalue of K is {(least / masses).min():.4f} to {(least / masses).max():.4f} of 1/m_A + 1/m_B.",
-    )
-
-
-def _gap(ours: jimpact.Body, end: Bodies) -> np.ndarray:
-    """Largest difference of velocities and angular velocities, beside the largest of them."""
-    size = np.maximum(np.abs(end.v).max(-1), np.abs(end.w).max(-1))
-    gap = np.maximum(
-        np.abs(np.asarray(ours.velocity) - end.v).max(-1), np.abs(np.asarray(ours.angular_velocity) - end.w).max(-1)
-    )
-    return gap / size
-
-
-def _agreement(
-    scene: Scene, ends: list[Bodies], ours: tuple[jimpact.Body, jimpact.Body], limits: LimitsForm
-) -> list[Finding]:
-    gap = np.maximum(_gap(ours[0], ends[0]), _gap(ours[1], ends[1]))
-    held = np.where(scene.a.m == 0, 1, np.where(scene.b.m == 0, 2, 0))
-    parts = ", ".join(f"{name} {gap[held == i].max():.0e}" for i, name in enumerate(GROUPS))
-    still = [np.abs(np.asarray(body.velocity) - before.v)[held == i].max() for i, body, before in _held(scene, ours)]
-    return [
-        claim(
-            "B-collide",
-            "3.1, 3.2, 4",
-            "velocities after, by the paper's axes and by collide",
-            "resolve the collision ... and rotate the space back",
-            f"equal to {gap.max():.0e} in {len(gap)}",
-            bool(gap.max() < limits.solved),
-            f"{parts}; the impulse itself is solved in both axes, at standard accuracy.",
-        ),
-        claim(
-            "B-immovable",
-            "4",
-            "an immovable body: 1/m and I^-1 replaced by 0",
-            "its motion remains unaffected",
-            f"its velocity changes by {max(still):g} m/s",
-            max(still) == 0,
-        ),
-    ]
-
-
-def _held(scene: Scene, ours: tuple[jimpact.Body, jimpact.Body]) -> list[tuple[int, jimpact.Body, Bodies]]:
-    """The bodies that may be held, by number of their group: after, and before."""
-    return [(1, ours[0], scene.a), (2, ours[1], scene.b)]
-
-
-def _heavy(scene: Scene, a: Bodies, b: Bodies, u: np.ndarray, form: BodiesForm, progress: Progress) -> Finding:
+def _heavy(scene: Scene, a: np.ndarray, b: np.ndarray, u: np.ndarray, progress: Progress) -> Computed:
     """A body b with large but finite mass and inertia, in place of an immovable one."""
     held, moving = np.flatnonzero(scene.b.m == 0), np.flatnonzero(scene.b.m > 0)
-    K, other = share(a)[held], share(b)[moving[: len(held)]]
     given = (u[held], scene.friction[held], scene.restitution[held])
-    fixed = solve_many(K, *given, progress=progress).impulse
-    heavy = solve_many(K + other / np.array(form.heavy)[:, None, None, None], *given, progress=progress).impulse
-    gaps = (np.linalg.norm(heavy - fixed, axis=-1) / np.linalg.norm(fixed, axis=-1)).max(-1)
-    listed = ", ".join(f"{gap:.0e} at {factor:.0e}" for gap, factor in zip(gaps, form.heavy, strict=True))
-    return claim(
-        "B-heavy",
-        "4",
-        "very large but finite mass in place of an immovable body: impulse",
-        "very large but finite values",
-        f"differs by {gaps[-1]:.0e} with {form.heavy[-1]:.0e} x the mass",
-        bool(gaps[-1] < form.limits.solved),
-        f"Largest difference: {listed} x the mass.",
-    )
+    fixed = solve_many(a[held], *given, progress=progress).impulse
+    other = b[moving[: len(held)]] / np.array(HEAVY)[:, None, None, None]
+    gaps = relative(solve_many(a[held] + other, *given, progress=progress).impulse, fixed).max(-1)
+    each = ", ".join(f"{gap:.0e} at {factor:.0e}" for gap, factor in zip(gaps, HEAVY, strict=True))
+    return claimed(gaps[-1] < SOLVED, gap=gaps[-1], factor=HEAVY[-1], listed=each)
+
+
+def cross_matrix(a: np.ndarray) -> np.ndarray:
+    """The matrix of a x."""
+    return np.cross(np.eye(3), a[..., None, :])
+
+
+def to_normal(f: np.ndarray) -> np.ndarray:
+    """Section 3.1 and appendix A. On the z axis the paper leaves the axis of rotation open: x serves."""
+    cross, cosine = np.cross(f, UP), f @ UP
+    sine = np.linalg.norm(cross, axis=-1)
+    lost = sine == 0
+    n = np.where(lost[:, None], np.array([1.0, 0.0, 0.0]), cross / np.where(lost, 1, sine)[:, None])
+    sine, cosine = sine[:, None, None], cosine[:, None, None]
+    return (1 - cosine) * n[:, :, None] * n[:, None, :] + cosine * np.eye(3) + sine * cross_matrix(n)
+
+
+def rotated(body: Bodies, R: np.ndarray) -> Bodies:
+    """Step 1, or step 8 with the transpose of R."""
+    r, v, w = (np.einsum("nij,nj->ni", R, a) for a in (body.r, body.v, body.w))
+    return Bodies(body.m, R @ body.L @ np.swapaxes(R, -1, -2), r, v, w)
+
+
+def separation_velocity(a: Bodies, b: Bodies) -> np.ndarray:
+    """Step 2."""
+    return a.v + np.cross(a.w, a.r) - b.v - np.cross(b.w, b.r)
+
+
+def share(body: Bodies) -> np.ndarray:
+    """Step 2: what a body adds to K, 1/m - [r] I^-1 [r]."""
+    return body.m[:, None, None] * np.eye(3) - cross_matrix(body.r) @ body.L @ cross_matrix(body.r)
+
+
+def pushed(body: Bodies, p: np.ndarray, arm: np.ndarray | None = None) -> Bodies:
+    """Step 7: the bodies after the impulses p (n, 3) at the contact; `arm` is r unless it is given."""
+    turn = np.einsum("nij,nj->ni", body.L, np.cross(body.r if arm is None else arm, p))
+    return body._replace(v=body.v + body.m[:, None] * p, w=body.w + turn)

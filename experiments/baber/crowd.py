@@ -1,4 +1,4 @@
-"""Random impacts for the claims of the paper that are about all impacts.
+"""Random impacts for the claims of the paper that are about all impacts, and how slip moves in an impact.
 
 | family   | inverse inertia K                                                                              |
 |----------|------------------------------------------------------------------------------------------------|
@@ -8,37 +8,83 @@
 Contact axes: 0 and 1 tangential, 2 the normal. Approach speed is 1 m/s.
 """
 
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
+from pydantic import Field
 from scipy.spatial.transform import Rotation
 
 import jimpact
-from jimpact.reproduce import Progress, solve_many
-
-from .forms import Crowd
-
-__all__ = ["FAMILIES", "Impacts", "box_inverse_inertia", "boxes", "log_uniform", "matrices", "solved", "stick_ratio"]
+from jimpact.reproduce import directions_many
+from jimpact.schemas.config import (
+    Approaching,
+    FrictionRange,
+    Name,
+    NotNegative,
+    PositiveRange,
+    Seed,
+    Share,
+    ShareRange,
+    Table,
+)
 
 UP = np.array([0.0, 0.0, 1.0])
 CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 
+Count = Annotated[int, Field(ge=1, le=1_000_000)]  # impacts in a batch: at most half a minute
+
+
+class Named(Table):
+    """A configuration of a part."""
+
+    name: Name
+
+
+class ImpactForm(Table):
+    """One impact, but for its inverse inertia."""
+
+    velocity: Approaching
+    friction: NotNegative
+    restitution: Share
+
+
+class Random(Table):
+    """Random impacts; ranges are uniform unless a comment says otherwise."""
+
+    count: Count
+    seed: Seed
+    friction: FrictionRange
+    restitution: ShareRange
+
+
+class Bordered(Random):
+    """Random impacts of which some are at the borders of what is possible: shares of all impacts."""
+
+    still: Share = 0.0  # without slip at the start
+    frictionless: Share = 0.0
+    plastic: Share = 0.0  # restitution 0
+    elastic: Share = 0.0  # restitution 1
+
+
+class Crowd(Bordered):
+    """Random impacts in space."""
+
+    slip_ratio: PositiveRange  # slip / approach speed before, log-uniform
+    side: PositiveRange = (0.5, 2.0)  # of boxes, m, log-uniform
+    least_eigenvalue: NotNegative = 0.0  # added to random inverse inertias, 1/kg
+
 
 class Impacts(NamedTuple):
-    """The arguments of `solve`, with one leading axis; `sides` (m) of boxes only."""
+    """The arguments of `solve`, with one leading axis."""
 
-    inverse_inertia: np.ndarray  # (n, 3, 3) 1/kg
-    velocity: np.ndarray  # (n, 3) m/s
-    friction: np.ndarray
-    restitution: np.ndarray
-    sides: np.ndarray | None = None
+    K: np.ndarray  # (n, 3, 3) 1/kg
+    u: np.ndarray  # (n, 3) m/s
+    mu: np.ndarray
+    e: np.ndarray
 
     def some(self, rows: np.ndarray) -> "Impacts":
-        sides = None if self.sides is None else self.sides[rows]
-        arrays = (self.inverse_inertia, self.velocity, self.friction, self.restitution)
-        K, v, friction, restitution = (a[rows] for a in arrays)
-        return Impacts(K, v, friction, restitution, sides)
+        return Impacts(*(a[rows] for a in self))
 
 
 def matrices(crowd: Crowd) -> Impacts:
@@ -53,9 +99,11 @@ def boxes(crowd: Crowd) -> Impacts:
     """Homogeneous boxes of mass 1 kg that strike the ground with their lowest corner."""
     rng = np.random.default_rng(crowd.seed)
     sides = log_uniform(rng, crowd.side, (crowd.count, 3))
-    turn = Rotation.random(crowd.count, random_state=rng).as_matrix()
-    K = box_inverse_inertia(sides, turn)
-    return Impacts(K, *_motion(crowd, rng), sides)
+    K = box_inverse_inertia(sides, Rotation.random(crowd.count, random_state=rng).as_matrix())
+    return Impacts(K, *_motion(crowd, rng))
+
+
+FAMILIES = {"matrices": matrices, "boxes": boxes}
 
 
 def box_inverse_inertia(sides: np.ndarray, turn: np.ndarray) -> np.ndarray:
@@ -64,18 +112,14 @@ def box_inverse_inertia(sides: np.ndarray, turn: np.ndarray) -> np.ndarray:
     inertia = turn @ (moments[:, :, None] * np.swapaxes(turn, -1, -2))
     corners = np.einsum("nij,nkj->nki", turn, sides[:, None] * CORNERS)
     arm = corners[np.arange(len(sides)), corners[:, :, 2].argmin(1)]
-    nothing = jnp.zeros_like(jnp.asarray(arm))
-    body = jimpact.Body(jnp.ones(len(sides)), jnp.asarray(inertia), jnp.asarray(-arm), nothing, nothing)
+    return on_ground(np.ones(len(sides)), inertia, arm)
+
+
+def on_ground(mass: Any, inertia: np.ndarray, arm: np.ndarray) -> np.ndarray:
+    """K of bodies with an arm from the centre of mass to the contact, on an immovable one with the normal along z."""
+    still = jnp.zeros(np.shape(arm))
+    body = jimpact.Body(jnp.asarray(mass), jnp.asarray(inertia), jnp.asarray(-arm), still, still)
     return np.asarray(jimpact.inverse_inertia(body, jimpact.immovable(), jnp.zeros(3), jnp.asarray(UP)))
-
-
-FAMILIES = {"matrices": matrices, "boxes": boxes}
-
-
-def solved(impacts: Impacts, progress: Progress, restitution: np.ndarray | None = None) -> jimpact.Impact:
-    """The impacts by Stronge's rule over all compressions, as the paper has it."""
-    e = impacts.restitution if restitution is None else restitution
-    return solve_many(impacts.inverse_inertia, impacts.velocity, impacts.friction, e, progress=progress)
 
 
 def stick_ratio(K: np.ndarray) -> np.ndarray:
@@ -89,17 +133,71 @@ def log_uniform(rng: np.random.Generator, limits: tuple[float, float], shape: in
     return np.exp(rng.uniform(np.log(limits[0]), np.log(limits[1]), shape))
 
 
+def unit(angle: np.ndarray) -> np.ndarray:
+    """Directions (..., 2) of angles."""
+    return np.stack([np.cos(angle), np.sin(angle)], -1)
+
+
+def heading(vector: Any) -> np.ndarray:
+    """Angles of the first two components."""
+    return np.arctan2(vector[..., 1], vector[..., 0])
+
+
+def rate(K: np.ndarray, mu: Any, s: np.ndarray) -> np.ndarray:
+    """du/dp_z (..., 3) while slip has the direction s: K (-mu s, 1)."""
+    pushed = np.einsum("...ij,...j->...i", K[..., :, :2], s)
+    return K[..., :, 2] - np.asarray(mu)[..., None] * pushed
+
+
+def polar(K: np.ndarray, mu: Any, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """f = r dtheta/dp_z and g = dr/dp_z of slip with the size r and the direction s, the angle theta.
+
+    On a ray f is zero, and g positive if it is diverging.
+    """
+    du = rate(K, mu, s)
+    return s[..., 0] * du[..., 1] - s[..., 1] * du[..., 0], np.sum(s * du[..., :2], -1)
+
+
+def along_ray(u: np.ndarray, k: np.ndarray, e: float, Wc: float = 0.0, Wd: float = 0.0) -> np.ndarray:
+    """The velocity at the end if du/dp = k from u on, with the works so far; the normal is the last axis."""
+    z, rise = u[-1], k[-1]
+    if z < 0:
+        Wc, z = Wc - z**2 / (2 * rise), 0.0
+    z = np.sqrt(max(2 * rise * (-(e**2) * Wc - Wd) + z**2, 0.0))
+    return u + k / rise * (z - u[-1])
+
+
+class Turning(NamedTuple):
+    """Where slip starts, which way it turns, and how far the next ray is; (n,)."""
+
+    start: np.ndarray
+    way: np.ndarray  # 1 or -1
+    to_ray: np.ndarray
+
+    @classmethod
+    def of(cls, impacts: Impacts) -> "Turning":
+        """The way of slip from its direction before the impact."""
+        start, rays = heading(impacts.u), heading(directions_many(impacts.K, impacts.mu)[0])
+        way = np.sign(polar(impacts.K, impacts.mu, unit(start))[0])
+        to_rays = way[:, None] * (rays - start[:, None])
+        return cls(start, way, np.nanmin(to_rays % (2 * np.pi), -1))
+
+    def to(self, angle: np.ndarray) -> np.ndarray:
+        """How far it is to an angle, from 0 to a turn."""
+        return (self.way * (angle - self.start)) % (2 * np.pi)
+
+
+def relative(value: Any, reference: Any) -> np.ndarray:
+    """Sizes of differences of vectors beside those of the reference."""
+    return np.linalg.norm(np.asarray(value) - reference, axis=-1) / np.linalg.norm(reference, axis=-1)
+
+
 def _motion(crowd: Crowd, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Velocity, friction and restitution."""
     n = crowd.count
     angle, slip = rng.uniform(0, 2 * np.pi, n), log_uniform(rng, crowd.slip_ratio, n)
     friction, restitution = rng.uniform(*crowd.friction, n), rng.uniform(*crowd.restitution, n)
-    slip[_share(rng, n, crowd.still)] = 0
-    friction[_share(rng, n, crowd.frictionless)] = 0
-    restitution[_share(rng, n, crowd.plastic)] = 0
-    restitution[_share(rng, n, crowd.elastic)] = 1
+    borders = (slip, crowd.still, 0), (friction, crowd.frictionless, 0), (restitution, crowd.plastic, 0)
+    for values, share, border in (*borders, (restitution, crowd.elastic, 1)):
+        values[rng.random(n) < share] = border
     return np.stack([slip * np.cos(angle), slip * np.sin(angle), -np.ones(n)], -1), friction, restitution
-
-
-def _share(rng: np.random.Generator, count: int, share: float) -> np.ndarray:
-    return rng.random(count) < share

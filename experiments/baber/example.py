@@ -1,303 +1,189 @@
 """Section 1.2 and figures 1 and 2: the impact that compresses twice, and the body that it belongs to.
 
-| symbol | meaning                                                         | unit |
-|--------|-----------------------------------------------------------------|------|
-| K      | inverse inertia at the contact (the paper's collision matrix)   | 1/kg |
-| u      | velocity of the contact point of body a relative to that of b   | m/s  |
-| p      | normal impulse                                                  | N s  |
-| k      | du_z/dp, along slip of direction s: K_33 - mu d.s               | 1/kg |
+The result jumps with restitution (not in the paper). At e* = sqrt(W_d / |W_c|), with the works of the first restitution
+and the first compression, the impact ends where u_z is zero again. Any more, and it goes through the second one.
 """
 
-from collections.abc import Iterable
 from itertools import pairwise
-from typing import Annotated, NamedTuple
+from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from pydantic import Field
 from scipy.interpolate import CubicHermiteSpline
 
 import jimpact
-from jimpact.config import Approaching, ConfigError, Matrix, Name, NotNegative, Positive, Printed, Share, Table, Vector
-from jimpact.reproduce import Finding, Picture, Progress, Result, claim, new, number, solve_many, trace_many, unchecked
+from jimpact.plotting.impact import COMPRESSION, PATH, RESTITUTION
+from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, numbers, only, solve_many, trace_many
+from jimpact.schemas.config import ConfigError, Matrix, Positive, Table, Vector
+from jimpact.tracing import Path
 
-from .crowd import UP
-from .forms import Approach, Three
-
-__all__ = ["ExampleForm", "Track", "impulse_at", "inverse_inertia", "run", "shade_phases", "tracked", "twice"]
+from .crowd import ImpactForm, Named, heading, on_ground, polar, rate, relative, unit
+from .texts import ROWS, grid, listed, page
 
 ROUNDED = 0.1  # N s: a unit of the last digit of the printed roots
-LINE, COMPRESSION, RESTITUTION, MARK = "#1f4e9c", "#dbe7f6", "#fbead3", "#d1495b"
+OTHER_START = -6.22  # m/s: normal velocity before, as a copy of the text shows it
+POLYNOMIALS = (1, 0, 0, 0), (1, 0, -2, 0)  # figure 1, highest power first
+SCANNED, OFFSETS = 2001, (1e-3, 1e-6, 1e-9)  # restitutions from 0 to 1, and beside the one at which the result jumps
+MARK = "#d1495b"
 
 
 class BodyForm(Table):
     """The moving body; the other one is immovable."""
 
-    mass: Positive
-    inverse_inertia_tensor: Matrix
-    arm: Vector
+    mass: Positive  # kg
+    inverse_inertia_tensor: Matrix  # 1/(kg m^2)
+    arm: Vector  # from the centre of mass to the contact, m
 
 
-class ImpactForm(Table):
-    velocity: Approaching
-    friction: NotNegative
-    restitution: Share
-    other_normal_velocity: Approach
-
-
-class JumpForm(Table):
-    restitutions: Annotated[int, Field(ge=11, le=100_001)]
-    offsets: Annotated[list[Annotated[float, Field(gt=0, lt=0.1)]], Field(min_length=1)]
-
-
-class CurvesForm(Table):
-    steady: list[float]
-    turning: list[float]
-
-
-class PrintedForm(Table):
-    inverse_inertia: Annotated[list[Three], Field(min_length=3, max_length=3)]
-    tensor_eigenvalues: Three
-    eigenvalues: Three
-    normal_velocity: Printed
-    roots: Three
-    maximum_at: Printed
-    compressions: Printed
-
-
-class ExampleForm(Table):
+class Form(Named):
     """configs/baber/example.toml"""
 
-    name: Name
     body: BodyForm
     impact: ImpactForm
-    jump: JumpForm
-    curves: CurvesForm
-    printed: PrintedForm
 
 
 class Track(NamedTuple):
-    """One impact, sampled."""
+    """One impact with restitution 1: the path of every other restitution, continued."""
 
-    normal_impulse: np.ndarray  # (samples,)
-    normal_velocity: np.ndarray
-    impulse: np.ndarray  # (samples, 3)
-    work: np.ndarray  # of the normal force
-    zeros: np.ndarray  # of the normal velocity, but for the last
-    extrema: np.ndarray  # of the normal velocity: normal impulses
+    path: Path
+    zeros: np.ndarray  # of the normal velocity, but for the last: normal impulses
+    extrema: np.ndarray  # of the normal velocity
     extremes: np.ndarray  # and its values
 
 
-def run(form: ExampleForm, progress: Progress) -> Result:
+def run(form: Form, progress: Progress) -> Result:
     """Body, roots and extrema of the example."""
-    K = inverse_inertia(form)
-    track = twice(tracked(K, form))
-    findings = [*_body(K, form), *_roots(K, track, form), *_end(K, form), *_curves(form)]
-    why = "A curve; of its numbers the text gives the roots, the maximum and the start, see B-example and B-u0."
-    findings.append(unchecked("B-Fig2", "Fig 2", "curve of u_z over p_z", f"{len(track.zeros)} roots", why))
-    caption = "Baber's figure 2, to the end of the impact with restitution 1: normal velocity over normal impulse."
-    return Result(findings, [Picture("fig2", _draw(track, K, form), caption)])
+    K, track = contact(form)
+    given = form.impact
+    v = np.array(given.velocity)
+    impact = solve_many(K, v, given.friction, given.restitution)
+    count = int(impact.info.compressions)
+    positive = np.array([np.polyval(polynomial, np.linspace(-3, 3, 600)) > 0 for polynomial in POLYNOMIALS])
+    steady, falls = (positive[:, :-1] & ~positive[:, 1:]).sum(-1)  # how often it turns from positive to negative
+    computed = {
+        **_body(K, form),
+        **_roots(K, track, form),
+        "B-phases": claimed(count == 2, count=count, events=jimpact.event_sequence(impact)),
+        "B-impulse": only(impulse=listed(impact.impulse, ".7f"), info=impact.info),
+        "B-velocity": only(velocity=listed(impact.velocity, ".6f")),
+        "B-Fig1": claimed(steady == 0 and falls == 1, steady=steady, turning=falls),
+        "B-Fig2": only(count=len(track.zeros)),
+    }
+    return Result(computed, [_draw(track, impact.impulse[2], given)])
 
 
-def inverse_inertia(form: ExampleForm) -> np.ndarray:
-    """K of the body on an immovable one, with the normal along z."""
-    inertia, arm = np.linalg.inv(np.asarray(form.body.inverse_inertia_tensor)), np.asarray(form.body.arm)
-    return _inverse_inertia(form.body.mass, inertia, arm)
-
-
-def _inverse_inertia(mass: float, inertia: np.ndarray, arm: np.ndarray) -> np.ndarray:
-    still = jnp.zeros(3)
-    body = jimpact.Body(jnp.asarray(mass), jnp.asarray(inertia), jnp.asarray(-arm, float), still, still)
-    return np.asarray(jimpact.inverse_inertia(body, jimpact.immovable(), still, jnp.asarray(UP)))
-
-
-def tracked(K: np.ndarray, form: ExampleForm, normal_velocity: float | None = None) -> Track:
-    """The path with restitution 1, which is that of every other restitution continued."""
-    v, mu = np.array(form.impact.velocity, float), form.impact.friction
-    v[2] = v[2] if normal_velocity is None else normal_velocity
-    path = trace_many(K, v[None], mu, 1.0)
-    names = ("normal_impulse", "normal_velocity", "sliding_velocity", "impulse", "work")
-    p, u, slip, impulse, work = (np.asarray(getattr(path, name))[0] for name in names)
-    keep = np.append(True, np.diff(p) > 0)
-    events = path.events
-    zeros = np.concatenate([events.compression_end, events.recompression_start, events.recompression_end])
-    k = _rate(p[keep], slip[keep], K, mu)
-    extrema = k.roots(extrapolate=False)
-    extremes = CubicHermiteSpline(p[keep], u[keep], k(p[keep]))(extrema)
-    return Track(p, u, impulse, work, zeros[np.isfinite(zeros)], extrema, extremes)
-
-
-def twice(track: Track) -> Track:
-    """The same, if it compresses twice."""
+def contact(form: Form) -> tuple[np.ndarray, Track]:
+    """K and the path, if the impact compresses twice."""
+    body, given = form.body, form.impact
+    K = on_ground(body.mass, np.linalg.inv(body.inverse_inertia_tensor), np.array(body.arm))
+    track = _tracked(K, given.velocity, given.friction)
     if (len(track.zeros), len(track.extrema)) != (3, 2):
         raise ConfigError("impact: it does not compress twice, as that of section 1.2 does")
-    return track
+    return K, track
 
 
-def _rate(p: np.ndarray, slip: np.ndarray, K: np.ndarray, mu: float) -> CubicHermiteSpline:
-    """k over p, from its values and slopes at the samples: slip turns at the rate t.(d - mu B s) / |slip|."""
-    B, d, size = K[:2, :2], K[:2, 2], np.linalg.norm(slip, axis=-1)
-    s = slip / size[:, None]
-    t = np.stack([-s[:, 1], s[:, 0]], -1)
-    turning = np.sum(t * (d - mu * s @ B), -1) / size
-    return CubicHermiteSpline(p, K[2, 2] - mu * s @ d, -mu * (t @ d) * turning)
+def _tracked(K: np.ndarray, velocity: Any, mu: float) -> Track:
+    """du_z/dp is a cubic between samples, from its values and from its slopes, that is how fast slip turns there."""
+    path = trace_many(K, velocity, mu, 1.0)
+    zeros = np.array([path.events.compression_end, path.events.recompression_start, path.events.recompression_end])
+    keep = np.append(True, np.diff(path.normal_impulse) > 0)
+    p, u, slip = (a[keep] for a in (path.normal_impulse, path.normal_velocity, path.sliding_velocity))
+    s, size = unit(heading(slip)), np.linalg.norm(slip, axis=-1)
+    across, k = np.stack([-s[:, 1], s[:, 0]], -1) @ K[:2, 2], rate(K, mu, s)[:, 2]
+    extrema = CubicHermiteSpline(p, k, -mu * across * polar(K, mu, s)[0] / size).roots(extrapolate=False)
+    return Track(path, zeros[np.isfinite(zeros)], extrema, CubicHermiteSpline(p, u, k)(extrema))
 
 
-def impulse_at(track: Track, p: float) -> np.ndarray:
-    """The impulse at an event, which is one of the samples."""
-    return track.impulse[np.abs(track.normal_impulse - p).argmin()]
-
-
-def _body(K: np.ndarray, form: ExampleForm) -> list[Finding]:
-    tensor, printed = np.asarray(form.body.inverse_inertia_tensor), form.printed
-    eigenvalues = np.concatenate([np.linalg.eigvalsh(a)[::-1] for a in (tensor, K)])
-    moments = np.sort(1 / np.linalg.eigvalsh(tensor))
-    why = (
-        f"A body needs principal moments of which the smaller two, here {moments[:2].sum():.4f} kg m^2 together, are "
-        f"not below the largest, here {moments[2]:.4f}. Harmless, as only K counts: see B-body."
-    )
-    words = "positive definite and hence a valid inverse inertia tensor"
-    possible = bool(moments[2] <= moments[:2].sum())
-    return [
-        number("B-K", "1.2", "collision matrix K", printed.inverse_inertia, K),
-        number(
-            "B-eig",
-            "1.2",
-            "eigenvalues of the inverse inertia tensor and of K",
-            [*printed.tensor_eigenvalues, *printed.eigenvalues],
-            eigenvalues,
-        ),
-        claim("B-inertia", "1.2", "inertia of the body", words, f"moments {_row(moments)}", possible, why, "differs"),
-        _real_body(K, form),
-    ]
-
-
-def _real_body(K: np.ndarray, form: ExampleForm) -> Finding:
+def _body(K: np.ndarray, form: Form) -> dict[str, Computed]:
     """K leaves the moment about the arm open: with the larger of the other two, the body is one that can exist."""
-    mass, arm = form.body.mass, np.asarray(form.body.arm, float)
+    tensor, mass, arm = np.array(form.body.inverse_inertia_tensor), form.body.mass, np.array(form.body.arm)
     length = np.linalg.norm(arm)
     values, vectors = np.linalg.eigh(K - np.eye(3) / mass)  # the least one, zero, is along the arm
     moments = length**2 / values[1:][::-1]  # an axis across the arm moves the contact along the other one
     axes = np.stack([vectors[:, 1], vectors[:, 2], arm / length], -1)
     principal = np.array([*moments, moments.max()])
-    inertia = axes @ (principal[:, None] * axes.T)
-    gap = np.abs(_inverse_inertia(mass, inertia, arm) - K).max() / np.abs(K).max()
-    two, most = np.sort(principal)[:2].sum(), principal.max()
-    why = f"Same mass, arm and K (to {gap:.0e}); the smaller two add up to {two:.4f}, the largest is {most:.4f} kg m^2."
-    return new("B-body", "1.2", "moments of a body that can exist", f"{_row(np.sort(principal))} kg m^2", why)
+    gap = np.abs(on_ground(mass, axes @ (principal[:, None] * axes.T), arm) - K).max() / np.abs(K).max()
+    said, real = np.sort(1 / np.linalg.eigvalsh(tensor)), np.sort(principal)  # the first two must reach the third
+    return {
+        "B-K": numbers(K),
+        "B-eig": numbers([np.linalg.eigvalsh(a)[::-1] for a in (tensor, K)]),
+        "B-inertia": claimed(said[2] <= said[:2].sum(), moments=listed(said), two=said[:2].sum(), most=said[2]),
+        "B-body": only(gap=gap, moments=listed(real), two=real[:2].sum(), most=real[2]),
+    }
 
 
-def _roots(K: np.ndarray, track: Track, form: ExampleForm) -> list[Finding]:
-    printed, values = form.printed, [*track.zeros, track.extrema[0]]
-    v, mu = np.asarray(form.impact.velocity, float), form.impact.friction
-    start = K[2, 2] - mu * K[2, :2] @ v[:2] / np.linalg.norm(v[:2])
-    return [
-        number(
-            "B-example",
-            "1.2, Fig 2",
-            "three roots of u_z, and its local maximum, p_z",
-            [*printed.roots, printed.maximum_at],
-            values,
-        ),
-        _start(track, tracked(K, form, form.impact.other_normal_velocity), form),
-        claim(
-            "B-turn",
-            "1.1, 1.2",
-            "du_z/dp_z can turn from positive to negative",
-            "positive at the start, zero at the maximum, then negative",
-            f"{start:.5f} 1/kg at the start, zero at {track.extrema[0]:.6f} and {track.extrema[1]:.6f}",
-            bool(start > 0 and track.extremes[1] < 0 < track.extremes[0]),
-            f"u_z is {track.extremes[0]:.7f} m/s at its maximum, {track.extremes[1]:.7f} m/s at the minimum after it.",
-        ),
-    ]
+def _roots(K: np.ndarray, track: Track, form: Form) -> dict[str, Computed]:
+    """Roots from the start of the text, and from the one that a copy shows."""
+    v, mu = np.array(form.impact.velocity), form.impact.friction
+    other = _tracked(K, [*v[:2], OTHER_START], mu).zeros
+    printed = np.array(ROWS["example"]["B-example"].printed[0], float)
+    fits = [len(zeros) == len(printed) and np.abs(zeros - printed).max() < ROUNDED for zeros in (track.zeros, other)]
+    start = rate(K, mu, v[:2] / np.linalg.norm(v[:2]))[2]
+    words = {"count": len(track.zeros), "start": v[2], "other_count": len(other), "other": OTHER_START}
+    turns = start > 0 and track.extremes[1] < 0 < track.extremes[0]
+    return {
+        "B-example": numbers([*track.zeros, track.extrema[0]]),
+        "B-u0": claimed(fits == [True, False], roots=listed(other), **words),
+        "B-turn": claimed(turns, start=start, at=track.extrema, u=track.extremes),
+    }
 
 
-def _start(track: Track, other: Track, form: ExampleForm) -> Finding:
-    """The start of the text with its printed roots, and the one that a copy shows."""
-    roots, start = np.array(form.printed.roots, float), form.impact.other_normal_velocity
-    fits = [len(t.zeros) == len(roots) and bool(np.abs(t.zeros - roots).max() < ROUNDED) for t in (track, other)]
-    words = [f"{len(t.zeros)} from {u:g} m/s" for t, u in ((track, form.impact.velocity[2]), (other, start))]
-    return claim(
-        "B-u0",
-        "1.2",
-        "u_z before: roots from there",
-        f"starts at {form.printed.normal_velocity}; roots {', '.join(form.printed.roots)}",
-        f"{words[0]}, {words[1]}",
-        fits == [True, False],
-        f"A copy of the text shows {start:g} too; its roots are {_row(other.zeros)}.",
-        "differs",
-    )
-
-
-def _end(K: np.ndarray, form: ExampleForm) -> list[Finding]:
-    given = form.impact
-    impact = solve_many(K, np.asarray(given.velocity)[None], given.friction, given.restitution)
-    info = impact.info
-    count, sequence = int(info.compressions[0]), jimpact.event_sequence(impact)[0]
-    works = f"{info.compression_work[0]:.6f} and {info.restitution_work[0]:.6f} J"
-    said = f"{form.printed.compressions} compression phases and as many decompression phases"
-    return [
-        claim(
-            "B-phases", "1.2", "phases", said, f"{count}, events {sequence}", str(count) == form.printed.compressions
-        ),
-        new("B-impulse", "1.2", "impulse", f"({_row(impact.impulse[0], 7)}) N s", f"normal works {works}"),
-        new("B-velocity", "1.2", "velocity after", f"({_row(impact.velocity[0], 6)}) m/s"),
-    ]
-
-
-def _curves(form: ExampleForm) -> list[Finding]:
-    """Figure 1: a polynomial that is positive may turn negative later, though in the end it is positive."""
-
-    def turns(coefficients: list[float]) -> int:
-        roots = np.roots(coefficients[::-1])
-        real = np.unique(np.round(roots[np.abs(roots.imag) < 1e-9].real, 9))
-        signs = [bool(np.polyval(coefficients[::-1], x) > 0) for x in (*(real - 1e-3), real[-1] + 1)]
-        return sum(a and not b for a, b in pairwise(signs))
-
-    steady, turning = turns(form.curves.steady), turns(form.curves.turning)
-    words = "both end positive; only the first, once positive, stays so"
-    computed = f"positive to negative: {steady} and {turning} times"
-    return [claim("B-Fig1", "Fig 1", "x^3 and x^3 - 2x", words, computed, (steady, turning) == (0, 1))]
-
-
-def _row(values: Iterable[float], decimals: int = 4) -> str:
-    return ", ".join(f"{x:.{decimals}f}" for x in values)
-
-
-def _draw(track: Track, K: np.ndarray, form: ExampleForm) -> Figure:
-    fig = Figure(figsize=(7.6, 4.6), layout="constrained")
-    ax = fig.add_subplot()
-    p, u = track.normal_impulse, track.normal_velocity
-    shade_phases(ax, [0.0, *track.zeros, p[-1]])
+def _draw(track: Track, end: float, given: ImpactForm) -> Picture:
+    p, u = track.path.normal_impulse, track.path.normal_velocity
+    picture, (ax,) = page("fig2", friction=given.friction, start=u[0])
+    for i, (start, stop) in enumerate(pairwise([0.0, *track.zeros, p[-1]])):
+        ax.axvspan(start, stop, color=RESTITUTION if i % 2 else COMPRESSION, lw=0, zorder=0)
     ax.axhline(0, color="0.35", lw=0.8)
-    ax.plot(p, u, color=LINE, lw=2)
-    ax.plot(track.zeros, 0 * track.zeros, "o", color=LINE, ms=6)
+    ax.plot(p, u, color=PATH, lw=2)
+    ax.plot(track.zeros, 0 * track.zeros, "o", color=PATH, ms=6)
     ax.plot(track.extrema, track.extremes, "D", color=MARK, ms=6)
-    for x, aside in zip(track.zeros, (0, 0, 23), strict=True):
-        ax.annotate(f"{x:.2f}", (x, 0), (aside, -17), textcoords="offset points", ha="center", fontsize=10)
-    for x, y, above in zip(track.extrema, track.extremes, (8, -16), strict=True):
-        ax.annotate(f"{x:.2f}", (x, y), (0, above), textcoords="offset points", ha="center", color=MARK, fontsize=10)
-    ax.set(xlim=(0, p[-1]), ylim=(-0.6, 0.6), xlabel="normal impulse $p_z$ (N s)", ylabel="normal velocity $u_z$ (m/s)")
-    e = form.impact.restitution
-    ax.set_title(f"Two compressions in one impact: friction {form.impact.friction:g}, start {u[0]:g} m/s", fontsize=11)
+    places = ((0, -17), (0, -17), (23, -17), (0, 8), (0, -16))
+    points = zip([*track.zeros, *track.extrema], [0, 0, 0, *track.extremes], places, strict=True)
+    for i, (x, y, place) in enumerate(points):
+        style = {"ha": "center", "color": "black" if i < 3 else MARK, "fontsize": 10}
+        ax.annotate(f"{x:.2f}", (x, y), place, textcoords="offset points", **style)
+    ax.set(xlim=(0, p[-1]), ylim=(-0.6, 0.6))
     phases = [Patch(fc=COMPRESSION, label="compression"), Patch(fc=RESTITUTION, label="restitution")]
     ax.legend(handles=phases, loc="upper left", fontsize=10)
-    end = float(solve_many(K, np.asarray(form.impact.velocity)[None], form.impact.friction, e).impulse[0, 2])
-    ax.annotate(
-        f"ends at {end:.1f}\nwith e = {e:g}",
-        (end, 0.6),
-        (47, 0.43),
-        ha="center",
-        arrowprops={"arrowstyle": "->", "color": "0.3"},
-        fontsize=10,
-    )
-    return fig
+    arrow, words = {"arrowstyle": "->", "color": "0.3"}, f"ends at {end:.1f}\nwith e = {given.restitution:g}"
+    ax.annotate(words, (end, 0.6), (47, 0.43), ha="center", arrowprops=arrow, fontsize=10)
+    return picture
 
 
-def shade_phases(ax: Axes, edges: list[float]) -> None:
-    """Compressions and restitutions in turn, from compression on."""
-    for i, (a, b) in enumerate(pairwise(edges)):
-        ax.axvspan(a, b, color=RESTITUTION if i % 2 else COMPRESSION, lw=0, zorder=0)
+def jump(form: Form, progress: Progress) -> Result:
+    """The restitution of the jump, and the impulse on both sides of it."""
+    K, track = contact(form)
+    compressed, released = np.interp(track.zeros[:2], track.path.normal_impulse, track.path.work)
+    limit = np.sqrt((released - compressed) / -compressed)
+    offsets, n = np.array(OFFSETS), SCANNED
+    e = np.concatenate([np.linspace(0, 1, n), limit - offsets, limit + offsets[::-1]])
+    impact = solve_many(K, form.impact.velocity, form.impact.friction, e, progress=progress)
+    impulse, count = impact.impulse, impact.info.compressions
+    event = np.abs(track.path.normal_impulse - track.zeros[1]).argmin()  # is one of the samples
+    below, above = track.path.impulse[event], impulse[-len(offsets)]
+    right = ((count == 2) == (e > limit))[:n].sum()
+    computed = {
+        "B-jump": only(e=limit),
+        "B-jump-below": only(impulse=listed(below, ".6f")),
+        "B-jump-above": only(impulse=listed(above, ".6f"), offset=offsets[-1], ratio=relative(above, below)),
+        "B-jump-scan": only(right=right, n=n),
+    }
+    near = zip(e[n:], count[n:], impulse[n:], strict=True)
+    rows = [[f"e* {e - limit:+.0e}", int(c), *(f"{x:.6f}" for x in p)] for e, c, p in near]
+    return Result(computed, [_draw_jump(e[:n], impulse[:n], limit)], [grid("jump", rows)])
+
+
+def _draw_jump(e: np.ndarray, impulse: np.ndarray, limit: float) -> Picture:
+    picture, (ax,) = page("jump")
+    names = {"tangential, $p_x$": "#2a9d8f", "tangential, $p_y$": "#e09f3e", "normal, $p_z$": PATH}
+    edge = np.searchsorted(e, limit)
+    gap = np.insert(impulse, edge, np.nan, axis=0)  # no line across the jump
+    for (name, color), values in zip(names.items(), gap.T, strict=True):
+        ax.plot(np.insert(e, edge, limit), values, color=color, lw=2, label=name)
+    ax.axvline(limit, color=MARK, lw=1.2, ls="--", label=f"e* = {limit:.6f}")
+    style = {"va": "center", "color": "0.3", "fontsize": 10}
+    ax.text(limit - 0.02, 41, "ends in the\nfirst restitution", ha="right", **style)
+    ax.text(limit + 0.02, 41, "goes through a\nsecond compression", ha="left", **style)
+    ax.set(xlim=(0, 1))
+    ax.legend(loc="upper left", bbox_to_anchor=(0.0, 0.9), fontsize=9)
+    return picture

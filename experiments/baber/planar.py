@@ -1,182 +1,119 @@
-"""Section 5: the planar algorithm against `solve_planar`, and against `solve` on the same impact in space."""
+"""Section 5: the planar algorithm against `solve_planar`, and against `solve` on the same impact in space.
 
-from collections import Counter
-from typing import Any
+A body is one of `Bodies` in the plane: m, L and w are numbers, r and v have two components.
+"""
 
 import jax
 import numpy as np
-from numpy.typing import ArrayLike
 
 import jimpact
-from jimpact.config import FrictionRange, Name, NotNegative, PositiveRange, Seed, Share, ShareRange, Small, Table
-from jimpact.reproduce import Finding, Grid, Progress, Result, claim, new, solve_many
+from jimpact.planar import in_space
+from jimpact.reproduce import Progress, Result, claimed, only, solve_many
+from jimpact.schemas.config import NotNegative, PositiveRange, Share
 
-from .crowd import log_uniform
-from .forms import Count
-from .planar_algorithm import Disk, collide, collision_matrix, turn
+from .bodies import Bodies
+from .crowd import Bordered, Named, along_ray, log_uniform, relative
+from .texts import TEXTS, grid, spread
 
-__all__ = ["Pair", "PlanarForm", "drawn", "run"]
-
-STEPS = {
-    "3 8": "slip grows from the start",
-    "3a 6": "no slip at the start, sticks",
-    "3a 7": "no slip at the start, slides",
-    "4b 6": "stops in compression, sticks",
-    "4b 7": "stops in compression, slides on",
-    "4c 6": "stops in restitution, sticks",
-    "4c 7": "stops in restitution, slides on",
-    "4d": "slides throughout, slowing",
-}
+CLOSED_FORM = 1e-12  # relative: largest difference of two formulas for the same
 _solve_planar = jax.jit(jimpact.solve_planar)
 
 
-class PlanarForm(Table):
+class Form(Named, Bordered):
     """configs/baber/planar.toml"""
 
-    name: Name
-    count: Count
-    seed: Seed
-    mass: PositiveRange
-    inertia: PositiveRange
-    arm: NotNegative
-    speed: NotNegative
-    spin: NotNegative
-    friction: FrictionRange
-    restitution: ShareRange
-    immovable: Share
-    still: Share
-    frictionless: Share
-    plastic: Share
-    elastic: Share
-    closed_form: Small  # relative: two formulas for the same
+    mass: PositiveRange  # kg
+    inertia: PositiveRange  # kg m^2, log-uniform
+    arm: NotNegative  # m; this and the next two are standard deviations of each component
+    speed: NotNegative  # m/s
+    spin: NotNegative  # rad/s
+    immovable: Share  # share of impacts with one immovable body
 
 
-Pair = tuple[Disk, Disk, np.ndarray, float, float]  # two bodies, f, friction, restitution
-
-
-def run(form: PlanarForm, progress: Progress) -> Result:
+def run(form: Form, progress: Progress) -> Result:
     """The three ways to one impulse."""
-    pairs = drawn(form)
-    ends = [collide(*pair) for pair in pairs]
-    K, u = (np.stack(a) for a in zip(*(_contact(*pair[:3]) for pair in pairs), strict=True))
-    mu, e = np.array([pair[3] for pair in pairs]), np.array([pair[4] for pair in pairs])
-    impulse = np.stack([end.impulse for end in ends])
-    closed = jax.tree.map(np.asarray, _solve_planar(K, u, mu, e))
-    space = solve_many(*_in_space(K, u), mu, e, progress=progress)
-    limit = form.closed_form
-    findings = [*_agreement(impulse, closed, space, limit), _energy(K, u, impulse, pairs, limit), _once(closed)]
-    counts = Counter(end.steps for end in ends)
-    gaps = _gap(closed.impulse, impulse)
-    rows: list[list[Any]] = []
-    for steps, words in STEPS.items():
-        mine = np.array([end.steps == steps for end in ends])
-        rows.append([steps, words, counts[steps], f"{gaps[mine].max(initial=0):.0e}"])
-    columns = ("steps", "what happens", "impacts", "largest deviation from solve_planar")
-    return Result(findings, [], [Grid("The branches of the planar algorithm.", columns, rows)])
-
-
-def drawn(form: PlanarForm) -> list[Pair]:
-    """Random approaching pairs; those that would separate get their velocities reversed."""
     rng = np.random.default_rng(form.seed)
-    return [_pair(form, rng) for _ in range(form.count)]
+    drawn = zip(*(_pair(form, rng) for _ in range(form.count)), strict=True)
+    K, u, mu, e, held = (np.array(values) for values in drawn)
+    ends, steps = zip(*map(end_velocity, K, u, mu, e), strict=True)
+    impulse = np.linalg.solve(K, (np.array(ends) - u)[..., None])[..., 0]
+    closed = jax.tree.map(np.asarray, _solve_planar(K, u, mu, e))
+    space = solve_many(*in_space(K, u), mu, e, progress=progress)
+    gaps, solid = relative(closed.impulse, impulse), relative(space.impulse[:, [0, 2]], impulse)
+    aside, most, n = np.abs(space.impulse[:, 1]).max(), gaps.max(), len(gaps)
+    # Change of kinetic energy, beside the most that an impulse at this contact could take.
+    change = np.einsum("ni,ni->n", impulse, u + 0.5 * np.einsum("nij,nj->ni", K, impulse))
+    gain = spread(change / (0.5 * np.einsum("ni,ni->n", u, np.linalg.solve(K, u[..., None])[..., 0])))
+    words = {"least": max(-gain.most, 0), "most": -gain.least, "gain": max(gain.most, 0)}
+    computed = {
+        "B-2D": claimed(most < CLOSED_FORM, -np.log10(most), gap=most, n=n),
+        "B-2D-space": claimed(solid.max() < CLOSED_FORM and aside == 0, gap=spread(solid), aside=aside),
+        "B-2D-energy": claimed(gain.most < CLOSED_FORM, **words, held=held.sum(), n=n),
+        "B-2D-once": only(most=closed.info.compressions.max(), n=n),
+    }
+    mine = {key: gaps[np.array(steps) == key] for key in TEXTS["steps"]}
+    rows = [[key, what, len(mine[key]), f"{mine[key].max(initial=0):.0e}"] for key, what in TEXTS["steps"].items()]
+    return Result(computed, [], [grid("planar", rows)])
 
 
-def _pair(form: PlanarForm, rng: np.random.Generator) -> Pair:
+def _pair(form: Form, rng: np.random.Generator) -> tuple:
+    """One impact; if the bodies would separate their velocities are reversed."""
     held = rng.integers(2) if rng.random() < form.immovable else -1
-    a, b = (_disk(form, rng, held == i) for i in range(2))
+    bodies = []
+    for i in range(2):
+        mass, inertia = rng.uniform(*form.mass), log_uniform(rng, form.inertia, 1)[0]
+        r, v, w = form.arm * rng.normal(size=2), form.speed * rng.normal(size=2), form.spin * rng.normal()
+        bodies.append(Bodies(*(0.0 if held == i else 1 / x for x in (mass, inertia)), r, v, w))
+    a, b = bodies
     angle = rng.uniform(0, 2 * np.pi)
-    f = np.array([np.cos(angle), np.sin(angle)])
     mu = 0.0 if rng.random() < form.frictionless else rng.uniform(*form.friction)
     e = rng.uniform(*form.restitution)
     chance = rng.random()
     e = 0.0 if chance < form.plastic else 1.0 if chance > 1 - form.elastic else e
-    u = _contact(a, b, f)[1]
-    sign = -np.sign(u[1])
-    a, b = (
-        body._replace(velocity=sign * body.velocity, angular_velocity=sign * body.angular_velocity) for body in (a, b)
-    )
-    if rng.random() < form.still:
-        a, b, f = _without_slip(a, b, abs(u[1]))
-    return a, b, f, mu, e
+    K, u = contact(a, b, np.array([np.cos(angle), np.sin(angle)]))
+    u = -np.sign(u[1]) * u
+    if rng.random() < form.still:  # no spin and no slip, exactly: the normal is along y, body a comes down
+        still = {"v": np.zeros(2), "w": 0.0}
+        K, u = contact(a._replace(v=np.array([0.0, u[1]]), w=0.0), b._replace(**still), np.array([0.0, 1.0]))
+    return K, u, mu, e, held >= 0
 
 
-def _disk(form: PlanarForm, rng: np.random.Generator, held: bool) -> Disk:
-    mass, inertia = rng.uniform(*form.mass), float(log_uniform(rng, form.inertia, 1)[0])
-    arm, v, w = form.arm * rng.normal(size=2), form.speed * rng.normal(size=2), form.spin * rng.normal()
-    return Disk(0.0 if held else 1 / mass, 0.0 if held else 1 / inertia, arm, v, w)
+def contact(a: Bodies, b: Bodies, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Steps 1 and 2: K and u in axes in which the normal force acts along (0, 1)."""
+    R = np.array([[f[1], -f[0]], [f[0], f[1]]])
+    K, u = (a.m + b.m) * np.eye(2), np.zeros(2)
+    for body, sign in ((a, 1), (b, -1)):
+        x, y = R @ body.r
+        lever = np.array([-y, x])
+        K = K + body.L * np.outer(lever, lever)
+        u = u + sign * (R @ body.v + body.w * lever)
+    return K, u
 
 
-def _without_slip(a: Disk, b: Disk, approach: float) -> tuple[Disk, Disk, np.ndarray]:
-    """No spin and no slip, exactly: the normal is along y, body a comes down."""
-    still = np.zeros(2)
-    a = a._replace(velocity=np.array([0.0, -approach]), angular_velocity=0.0)
-    return a, b._replace(velocity=still, angular_velocity=0.0), np.array([0.0, 1.0])
+def end_velocity(K: np.ndarray, u: np.ndarray, mu: float, e: float) -> tuple[np.ndarray, str]:
+    """Steps 3 to 8: the velocity at the end, and the steps taken, such as "4b 6"; kx, ky are du/dp_y."""
+    ux, uy = u
+    if ux == 0:
+        return _from_zero_slip(K, uy, mu, e, "3a")
+    k = K @ np.array([-mu if ux > 0 else mu, 1.0])
+    kx, ky = k
+    if kx * ux >= 0:
+        return along_ray(u, k, e), "3 8"
+    origin = uy - ky / kx * ux
+    if origin <= 0:
+        Wc = -ux * uy / kx + ky * ux**2 / (2 * kx**2)
+        return _from_zero_slip(K, origin, mu, e, "4b", Wc)
+    if origin < -e * uy:
+        return _from_zero_slip(K, origin, mu, e, "4c", -(uy**2) / (2 * ky), origin**2 / (2 * ky))
+    return np.array([ux - (1 + e) * kx / ky * uy, -e * uy]), "4d"
 
 
-def _contact(a: Disk, b: Disk, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """K and u in contact axes."""
-    R = turn(f)
-    a, b = (body._replace(arm=R @ body.arm, velocity=R @ body.velocity) for body in (a, b))
-    point = lambda body: body.velocity + body.angular_velocity * np.array([-body.arm[1], body.arm[0]])  # noqa: E731
-    return collision_matrix(a, b), point(a) - point(b)
-
-
-def _in_space(K: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """With a second tangential direction that nothing couples to."""
-    W = np.zeros((len(K), 3, 3))
-    W[:, 0, 0], W[:, 0, 2], W[:, 2, 0], W[:, 2, 2] = K[:, 0, 0], K[:, 0, 1], K[:, 1, 0], K[:, 1, 1]
-    W[:, 1, 1] = K[:, 0, 0]
-    return W, np.stack([u[:, 0], 0 * u[:, 0], u[:, 1]], -1)
-
-
-def _gap(value: ArrayLike, reference: np.ndarray) -> np.ndarray:
-    return np.linalg.norm(np.asarray(value) - reference, axis=-1) / np.linalg.norm(reference, axis=-1)
-
-
-def _agreement(impulse: np.ndarray, closed: jimpact.Impact, space: jimpact.Impact, limit: float) -> list[Finding]:
-    plane = _gap(closed.impulse, impulse).max()
-    solid = _gap(space.impulse[:, [0, 2]], impulse)
-    aside = np.abs(space.impulse[:, 1]).max()
-    return [
-        claim(
-            "B-2D",
-            "5.2",
-            "planar algorithm against solve_planar: impulse",
-            "u_y = sqrt(2 k_y (-e^2 W_c - W_d) + u_y^2), and the steps before it",
-            f"deviates by at most {plane:.1e} in {len(impulse)}",
-            bool(plane < limit),
-            digits=-float(np.log10(plane)),
-        ),
-        claim(
-            "B-2D-space",
-            "5",
-            "planar algorithm against solve in space: impulse",
-            "2D collisions are just a special subcase of 3D collisions",
-            f"deviates by at most {solid.max():.1e}, {np.median(solid):.1e} (median)",
-            bool(solid.max() < limit and aside == 0),
-            f"Slip is on a ray from the start, so solve has no steps to take; {aside:g} N s leave the plane.",
-        ),
-    ]
-
-
-def _energy(K: np.ndarray, u: np.ndarray, impulse: np.ndarray, pairs: list[Pair], limit: float) -> Finding:
-    """Change of kinetic energy, beside the most that an impulse at this contact could take."""
-    change = np.einsum("ni,ni->n", impulse, u + 0.5 * np.einsum("nij,nj->ni", K, impulse))
-    most = 0.5 * np.einsum("ni,ni->n", u, np.linalg.solve(K, u[..., None])[..., 0])
-    gain = change / most
-    fixed = sum(0 in (a.inverse_mass, b.inverse_mass) for a, b, *_ in pairs)
-    return claim(
-        "B-2D-energy",
-        "3.4, 5.2",
-        "kinetic energy lost, over u K^-1 u / 2, the most that an impulse at this contact can take",
-        "total energy will decrease",
-        f"{max(-gain.max(), 0):.0%} to {-gain.min():.0%}; largest gain {max(gain.max(), 0):.0e}",
-        bool(gain.max() < limit),
-        f"{fixed} of {len(pairs)} have an immovable body.",
-    )
-
-
-def _once(closed: jimpact.Impact) -> Finding:
-    most = int(closed.info.compressions.max())
-    why = "After zero slip u_y only rises, and until then it is straight: a second compression needs slip that turns."
-    return new("B-2D-once", "5", "compressions of planar impacts", f"{most} in all {len(closed.outcome)}", why)
+def _from_zero_slip(
+    K: np.ndarray, uy: float, mu: float, e: float, steps: str, Wc: float = 0.0, Wd: float = 0.0
+) -> tuple[np.ndarray, str]:
+    """Steps 5 to 7: stable sticking, or the one diverging ray; and step 8."""
+    stable = abs(K[0, 1]) <= mu * K[0, 0]
+    k = np.array([0.0, 1 / np.linalg.inv(K)[1, 1]]) if stable else K @ np.array([-mu, 1.0])
+    if not stable and k[0] <= 0:
+        k = K @ np.array([mu, 1.0])
+    return along_ray(np.array([0.0, uy]), k, e, Wc, Wd), f"{steps} {6 if stable else 7}"

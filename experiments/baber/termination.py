@@ -1,85 +1,199 @@
-"""Sections 3.4 to 3.6, 3.9, 3.11: every impact ends, by what it ends, and how many compressions it has."""
+"""Sections 3.4 to 3.6, 3.9, 3.11, appendix C: every impact ends, by what, and how slip turns until then.
+
+Slip that does not stop turns one way, towards the next ray, and never comes to it.
+
+| symbol   | meaning                                                                    | unit     |
+|----------|----------------------------------------------------------------------------|----------|
+| r, theta | size and direction of slip                                                 | m/s, rad |
+| f, g     | r dtheta/dp_z and dr/dp_z, which depend on theta only                      | 1/kg     |
+| P        | normal impulse by which theta is at theta_end, between theta_0 and the ray | N s      |
+"""
+
+from typing import Any
 
 import numpy as np
+from scipy.integrate import cumulative_trapezoid, trapezoid
 
 import jimpact
-from jimpact.config import Name, Small, Table
-from jimpact.reproduce import Finding, Grid, Progress, Result, claim
+from jimpact.reproduce import Computed, Progress, Result, claimed, directions_many, solve_many, trace_many
 
-from .convergence import ConvergenceForm, converging
-from .crowd import FAMILIES, Impacts, solved, stick_ratio
-from .forms import Crowd
-from .phases import PhasesForm, phases
+from .crowd import FAMILIES, Crowd, Impacts, Named, Turning, heading, matrices, polar, rate, relative, stick_ratio, unit
+from .texts import grid, spread
 
-__all__ = ["TerminationForm", "run"]
-
+BALANCE = 1e-6  # of the work of compression: standard accuracy, with slip of up to 10^4 x the approach
+FORMULA = 1e-6  # relative: a formula, and a path at standard accuracy
+GAIN = 1e-9  # of the work of compression: more is a gain of energy
+APPROACHES = (0.01, 0.1, 1.0, 10.0, 100.0)  # m/s, for a slip of 1 m/s
+WAY = 0.5  # of the angle to the next ray: theta_end
+LEAST_SLIP = 1e-3  # of the slip before: directions of less are not looked at
+ROUND = 1e-6  # rad: round-off of directions at standard accuracy
+ANGLES = 720  # at which f and g are looked at
+SAME = 1e-4  # relative: impulses by trapezia
+PASSED = 0.1  # rad: directions up to this far past the ray are told from those that have nearly a turn to go
 STICKS = (1, 3, 5)  # `info.mode`
 
 
-class TerminationForm(Table):
+class Form(Named):
     """configs/baber/termination.toml"""
 
-    name: Name
     matrices: Crowd
     boxes: Crowd
-    balance: Small  # of the work of compression: what the works may miss e^2 by, or energy rise
-    phases: PhasesForm
-    convergence: ConvergenceForm
+    stopping: Crowd  # for the formulas after zero slip
+    stationary: Crowd
+    newton: Crowd
+    turning: Crowd
 
 
-def run(form: TerminationForm, progress: Progress) -> Result:
+def run(form: Form, progress: Progress) -> Result:
     """Outcomes, modes, compressions and works of a large number of random impacts."""
-    crowds = {name: FAMILIES[name](getattr(form, name)) for name in FAMILIES}
-    ends = {name: solved(impacts, progress) for name, impacts in crowds.items()}
-    findings = [finding for name in FAMILIES for finding in _ends(name, crowds[name], ends[name], form.balance)]
-    findings += [*phases(form.phases, progress), *converging(form.convergence, progress)]
-    columns = ("how it went", *FAMILIES)
-    return Result(
-        findings, [], [Grid("Random impacts: outcome, slip, and number of compressions.", columns, _rows(ends))]
-    )
+    crowds = {name: family(getattr(form, name)) for name, family in FAMILIES.items()}
+    ends = {name: solve_many(*impacts, progress=progress) for name, impacts in crowds.items()}
+    computed = {id: c for name in FAMILIES for id, c in _ends(name, crowds[name], ends[name]).items()}
+    computed |= _after_zero_slip(form.stopping) | {"B-ray-stationary": _stationary(form.stationary, progress)}
+    computed |= _newton(form.newton, progress) | _converging(form.turning, progress)
+    return Result(computed, [], [grid("termination", _rows(list(ends.values())))])
 
 
-def _ends(name: str, impacts: Impacts, impact: jimpact.Impact, limit: float) -> list[Finding]:
-    info, n = impact.info, len(impacts.friction)
-    done = int((impact.outcome == jimpact.Outcome.OK).sum())
-    balance = np.abs(info.restitution_work + impacts.restitution**2 * info.compression_work)
-    worst = float((balance / np.abs(info.compression_work)).max())
+def _ends(name: str, impacts: Impacts, impact: jimpact.Impact) -> dict[str, Computed]:
+    info, n = impact.info, len(impacts.mu)
+    done = (impact.outcome == jimpact.Outcome.OK).sum()
+    compression = np.abs(info.compression_work)
+    fit = (np.abs(info.restitution_work + impacts.e**2 * info.compression_work) / compression).max()
+    gain = (info.kinetic_energy_change / compression).max()
     stuck = np.isfinite(info.slip_end)
-    stable = stick_ratio(impacts.inverse_inertia) <= impacts.friction
+    stable = stick_ratio(impacts.K) <= impacts.mu
     rests = np.isin(info.mode, STICKS)
-    right = int((rests == stable)[stuck].sum())
-    gain = float((info.kinetic_energy_change / np.abs(info.compression_work)).max())
-    return [
-        claim(
-            f"B-ends-{name}",
-            "3.11",
-            f"the algorithm terminates: random {name}",
-            "the algorithm will always terminate",
-            f"{done} of {n} end, {n - done} do not",
-            done == n and worst < limit and gain < limit,
-            f"The works fit e^2 to {worst:.0e} of the work of compression; energy rises by at most {gain:.0e} of it.",
-        ),
-        claim(
-            f"B-sticks-{name}",
-            "3.5",
-            f"slip that stops: random {name}",
-            "sticks if ((K^-1)_13)^2 + ((K^-1)_23)^2 <= mu^2 ((K^-1)_33)^2",
-            f"{right} of {int(stuck.sum())} as the condition says, {int(rests[stuck].sum())} of them stick",
-            right == stuck.sum(),
-        ),
-    ]
+    right = (rests == stable)[stuck].sum()
+    ended = done == n and max(fit, gain) < BALANCE
+    return {
+        f"B-ends-{name}": claimed(ended, done=done, n=n, others=n - done, fit=fit, gain=gain),
+        f"B-sticks-{name}": claimed(right == stuck.sum(), right=right, n=stuck.sum(), stick=rests[stuck].sum()),
+    }
 
 
-def _rows(ends: dict[str, jimpact.Impact]) -> list[list[str | int]]:
-    rows: list[list[str | int]] = []
-    for outcome in jimpact.Outcome:
-        counts = [int((end.outcome == outcome).sum()) for end in ends.values()]
-        rows += [[f"outcome {outcome.name}", *counts]] if any(counts) else []
-    for mode, words in jimpact.MODES.items():
-        counts = [int((end.info.mode == mode).sum()) for end in ends.values()]
-        rows += [[words, *counts]] if any(counts) else []
-    most = max(int(end.info.compressions.max()) for end in ends.values())
+def _rows(ends: list[jimpact.Impact]) -> list[list[str | int]]:
+    """Impacts of each kind, for every crowd."""
+    most = max(end.info.compressions.max() for end in ends)
+    kinds = {f"outcome {outcome.name}": [end.outcome == outcome for end in ends] for outcome in jimpact.Outcome}
+    kinds |= {words: [end.info.mode == mode for end in ends] for mode, words in jimpact.MODES.items()}
     for count in range(1, most + 1):
         word = "compression" if count == 1 else "compressions"
-        rows.append([f"{count} {word}", *(int((end.info.compressions == count).sum()) for end in ends.values())])
-    return rows
+        kinds[f"{count} {word}"] = [end.info.compressions == count for end in ends]
+    counts = {words: [int(kind.sum()) for kind in each] for words, each in kinds.items()}
+    return [[words, *each] for words, each in counts.items() if any(each)]
+
+
+def _after_zero_slip(crowd: Crowd) -> dict[str, Computed]:
+    """(5), (6) and (8) on the samples after slip was zero."""
+    impacts = matrices(crowd)
+    path = trace_many(*impacts)
+    stops = np.isfinite(path.events.slip_end)
+    stable = stick_ratio(impacts.K) <= impacts.mu
+    directions, growths = directions_many(impacts.K, impacts.mu)
+    s = directions[np.arange(len(stable)), np.nan_to_num(growths, nan=-np.inf).argmax(-1)]
+    up = np.array([0.0, 0.0, 1.0]) / np.linalg.inv(impacts.K)[:, 2, 2, None]
+    k = np.where(stable[:, None], up, rate(impacts.K, impacts.mu, s))
+    found = {}
+    for id, side in (("B-work-stick", stable), ("B-work-ray", ~stable)):
+        work, velocity = _residuals(path, k, stops & side)
+        found[id] = claimed(max(work, velocity) < FORMULA, work=work, velocity=velocity, n=(stops & side).sum())
+    return found
+
+
+def _residuals(path: Any, k: np.ndarray, chosen: np.ndarray) -> tuple[float, float]:
+    """Largest misfit of the work and of the velocity after zero slip, relative, over the chosen lanes."""
+    p, work, end, k = path.normal_impulse[chosen], path.work[chosen], path.events.slip_end[chosen, None], k[chosen]
+    u = np.concatenate([path.sliding_velocity, path.normal_velocity[..., None]], -1)[chosen]
+    rows, at, after = np.arange(len(p)), np.abs(p - end).argmin(-1), p >= end
+    start, done = u[rows, at][:, None], work[rows, at][:, None]
+    told = done + (u[..., 2] ** 2 - start[..., 2] ** 2) / (2 * k[:, None, 2])
+    line = start + k[:, None] * (p - end)[..., None]
+    works = np.abs(told - work) / np.abs(work).max(-1, keepdims=True)
+    velocities = np.linalg.norm(line - u, axis=-1) / np.linalg.norm(u[:, :1], axis=-1)
+    return works[after].max(initial=0), velocities[after].max(initial=0)
+
+
+def _stationary(crowd: Crowd, progress: Progress) -> Computed:
+    """With the least friction that sticks, slip against the force that would hold it goes on as it is."""
+    K, u, _, e = matrices(crowd)
+    L, mu = np.linalg.inv(K), stick_ratio(K)
+    v = np.column_stack([-L[:, :2, 2] / (mu * L[:, 2, 2])[:, None], u[:, 2]])
+    impact = solve_many(K, v, mu, e, progress=progress)
+    change = impact.velocity - v
+    gap = np.abs(change[:, 2] / impact.impulse[:, 2] * L[:, 2, 2] - 1).max()
+    slip = np.linalg.norm(change[:, :2], axis=-1).max()
+    return claimed(max(gap, slip) < FORMULA, gap=gap, slip=slip, n=len(mu))
+
+
+def _newton(crowd: Crowd, progress: Progress) -> dict[str, Computed]:
+    """3.4: Newton's law with friction and without, beside Stronge's rule."""
+    rough = matrices(crowd)
+    slick = rough._replace(mu=0 * rough.mu)
+    ends = [[solve_many(*i, law=law, progress=progress) for law in ("newton", "stronge")] for i in (rough, slick)]
+    gains = [end.info.kinetic_energy_change / np.abs(end.info.compression_work) for end in ends[0]]
+    rises = [(end.outcome == jimpact.Outcome.OK) & (gain > GAIN) for end, gain in zip(ends[0], gains, strict=True)]
+    count, none = (rise.sum() for rise in rises)
+    change = np.median(gains[0][rises[0]]) if count else 0
+    gap = relative(*(end.impulse for end in ends[1])).max()
+    n = crowd.count
+    return {
+        "B-newton": claimed(count > 0 and none == 0, newton=count, stronge=none, n=n, change=change),
+        "B-newton-slick": claimed(gap < FORMULA, gap=gap, n=n),
+    }
+
+
+def _converging(crowd: Crowd, progress: Progress) -> dict[str, Computed]:
+    """Appendix C on a crowd that starts off the rays."""
+    impacts = matrices(crowd)
+    turn = Turning.of(impacts)
+    path = trace_many(*impacts)
+    p, stops = path.normal_impulse, path.events.slip_end
+    size = np.linalg.norm(path.sliding_velocity, axis=-1)
+    free = np.isnan(stops)
+    before = (free[:, None] | (p < stops[:, None])) & (size > LEAST_SLIP * size[:, :1])
+    angle = np.unwrap(heading(path.sliding_velocity), axis=-1)
+    turned = np.where(before, turn.way[:, None] * (angle - turn.start[:, None]), np.nan)
+    back = np.fmax.reduce(-np.diff(turned, axis=-1), -1, initial=0)
+    beyond = np.nanmax(turned, -1) - turn.to_ray
+    right, n = ((back < ROUND) & (beyond < ROUND)).sum(), crowd.count
+    return {
+        "B-C-monotone": claimed(right == n, right=right, n=n, back=back.max(), beyond=max(beyond.max(), 0)),
+        "B-C-never": _never(impacts.some(free), Turning(*(a[free] for a in turn)), progress),
+        "B-C-bound": _bound(impacts, turn, p, turned),
+    }
+
+
+def _never(impacts: Impacts, turn: Turning, progress: Progress) -> Computed:
+    """The same slip, further and further: each approach speed is the same path with a later end."""
+    v = np.tile(impacts.u, (len(APPROACHES), 1, 1))
+    v[..., 2] = -np.array(APPROACHES)[:, None]
+    impact = solve_many(*impacts._replace(u=v), progress=progress)
+    free = np.isnan(impact.info.slip_end).all(0)
+    left = turn.to_ray - turn.to(heading(impact.velocity))
+    left = ((left + PASSED) % (2 * np.pi) - PASSED)[:, free]
+    there = left[:-1] < ROUND
+    falls = ((left[1:] < left[:-1]) | there).all(0) & (left > -ROUND).all(0) & (left[0] > ROUND)
+    medians = ", ".join(f"{np.median(a):.0e} rad at {b:g} m/s" for a, b in zip(left, APPROACHES, strict=True))
+    return claimed(falls.all(), falls=falls.sum(), n=free.sum(), angle=ROUND, listed=medians)
+
+
+def _bound(impacts: Impacts, turn: Turning, p: np.ndarray, turned: np.ndarray) -> Computed:
+    """P from the extremes of f and g, and the impulse at which the path has turned so far."""
+    K, mu, slip = impacts.K[:, None], impacts.mu[:, None], np.linalg.norm(impacts.u[:, :2], axis=-1)
+    goal, share = WAY * turn.to_ray, np.linspace(0, 1, ANGLES)
+    angles = turn.start[:, None] + (turn.way * goal)[:, None] * share
+    f, g = polar(K, mu, unit(angles))
+    size = slip[:, None] * np.exp(cumulative_trapezoid(g / f, angles, initial=0))  # dr/dtheta = r g / f
+    at = trapezoid(size / f, angles)  # dp_z/dtheta = r / f
+    g = polar(K, mu, unit(2 * np.pi * share))[1].max(-1)
+    g = np.where(g > 0, g, 1)
+    with np.errstate(over="ignore"):
+        P = np.expm1(goal * g / np.abs(f).min(-1)) * slip / g
+    past = turned >= goal[:, None]
+    reached, first = past.any(-1), past.argmax(-1)
+    rows = np.arange(len(goal))
+    between = (p[rows, first - 1] <= at * (1 + SAME)) & (at * (1 - SAME) <= p[rows, first])
+    ratio = (at / P)[reached]
+    words = {"ratio": spread(ratio), "n": len(ratio), "rest": (~reached).sum(), "way": WAY}
+    holds = (ratio <= 1).all() and between[reached].all()
+    return claimed(holds, between=between[reached].sum(), **words)

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jimpact
-from jimpact.rotation import rotation_matrix
+from jimpact.geometry.rotation import rotation_matrix
 
 SIZE = np.array([0.1, 0.08, 0.06])
 BOX = jimpact.Solid(0.37, np.diag([8e-4, 1e-3, 1.4e-3]), jimpact.box(SIZE))

@@ -64,7 +64,7 @@ def recovered(seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def animated(velocity: np.ndarray) -> str:
     ground = jimpact.Planes(np.array([[0.0, 0.0, 1.0]]), np.zeros(1), *TRUTH)
     motion = jimpact.Motion(START, np.array([1.0, 0.0, 0.0, 0.0]), velocity, SPIN)
-    from jimpact.animate import animation
+    from jimpact.plotting.animated_page import animation
 
     return animation(jimpact.simulate(BALL, motion, ground, impacts=3), title="Two bounces, and on the target")
 

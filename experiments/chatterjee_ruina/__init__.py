@@ -4,17 +4,17 @@ The paper's M is the inverse of jimpact's W, its first axis is jimpact's last (t
 jimpact's `poisson` unless another rule of restitution is named.
 """
 
-from jimpact.reproduce import Paper, Part
+from pathlib import Path
 
-from . import composite, definitions, energy, grazing, permissible, sequence, solutions, special
+from jimpact.reproduce import Paper, Part, load_rows
+
+from . import definitions, energy, permissible, sequence, solutions, special
 from .fig_construction import figure_1, figure_2, figure_3
 from .fig_situations import figure_4, figure_5, figure_6, figure_7, figure_8, figure_9
-from .forms import Construction, Hinge, InfiniteFriction, Laws, NearGrazing, Scene, Solid
-from .sequence_forms import Sequence
-
-__all__ = ["PAPER"]
+from .forms import Construction, Laws, Scene, Sequence, Solid
 
 CONSTRUCTION, LAWS = "chatterjee_ruina/fig1_3_construction.toml", "chatterjee_ruina/laws.toml"
+INFINITE = "chatterjee_ruina/fig7_infinite_friction.toml"
 
 PAPER = Paper(
     "chatterjee_ruina",
@@ -39,21 +39,16 @@ PAPER = Paper(
         Part("fig4", "Figure 4: a generic impact", "chatterjee_ruina/fig4_generic.toml", Scene, figure_4),
         Part("fig5", "Figure 5: diagonal M", "chatterjee_ruina/fig5_diagonal.toml", Scene, figure_5),
         Part("fig6", "Figure 6: grazing", "chatterjee_ruina/fig6_grazing.toml", Scene, figure_6),
-        Part(
-            "fig7",
-            "Figure 7: infinite friction",
-            "chatterjee_ruina/fig7_infinite_friction.toml",
-            InfiniteFriction,
-            figure_7,
-        ),
-        Part("fig8", "Figure 8: a pendulum", "chatterjee_ruina/fig8_hinge.toml", Hinge, figure_8),
-        Part("fig9", "Figure 9: near grazing", "chatterjee_ruina/fig9_near_grazing.toml", NearGrazing, figure_9),
+        Part("fig7", "Figure 7: infinite friction", INFINITE, Scene, figure_7),
+        Part("fig8", "Figure 8: a pendulum", "chatterjee_ruina/fig8_hinge.toml", Scene, figure_8),
+        Part("fig9", "Figure 9: near grazing", "chatterjee_ruina/fig9_near_grazing.toml", Scene, figure_9),
         Part("permissible", "The permissible region: 4.1, 5.1, 5.2, listing A.2", LAWS, Laws, permissible.run),
         Part("energy", "Energy: sections 3.5 and 4.2", LAWS, Laws, energy.run),
         Part("solutions", "How many solutions: 4.2.2 and 4.2.3", LAWS, Laws, solutions.run),
         Part("special", "Spheres, diagonal M, infinite friction: 3.4, 4.2, 5.2", LAWS, Laws, special.run),
-        Part("grazing", "Grazing: 3.4, 4.2, 5.2", LAWS, Laws, grazing.run),
-        Part("composite", "Composite laws: 5.3", LAWS, Laws, composite.run),
+        Part("grazing", "Grazing: 3.4, 4.2, 5.2", LAWS, Laws, special.grazing),
+        Part("composite", "Composite laws: 5.3", LAWS, Laws, permissible.composite),
         Part("sequence", "Simultaneous contacts: section 6", "chatterjee_ruina/sequence.toml", Sequence, sequence.run),
     ],
+    rows=load_rows(Path(__file__).with_name("findings.toml")),
 )

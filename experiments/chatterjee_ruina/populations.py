@@ -17,31 +17,13 @@ import numpy as np
 import jimpact
 from jimpact.reproduce import Progress, solve_many
 
-from .forms import Population
-
-__all__ = ["KINDS", "Answer", "Impacts", "answer", "drawn", "energy", "joined", "planar", "spheres", "times"]
+from .baselines import Impacts, energy, length
+from .forms import Case, Population, Solid
 
 KINDS = ("bodies", "matrices", "gripping")
-
-
-class Impacts(NamedTuple):
-    """A batch of impacts, in jimpact's contact frame (normal last)."""
-
-    W: np.ndarray
-    v: np.ndarray
-    mu: np.ndarray
-    e: np.ndarray
-    e_t: np.ndarray
-
-    def having(self, **fields: object) -> "Impacts":
-        """With some numbers changed for all impacts."""
-        shapes = {name: getattr(self, name).shape for name in fields}
-        return self._replace(
-            **{name: np.broadcast_to(np.asarray(x, float), shapes[name]) for name, x in fields.items()}
-        )
-
-    def take(self, index: Any) -> "Impacts":
-        return Impacts(*(a[index] for a in self))
+LAWS = ("poisson", "stronge", "newton", "whittaker", "smith", "anitescu_potra", "chatterjee_ruina")
+ROUND = 1e-9  # relative: round-off, with condition numbers up to 1e4
+SLACK = 1e-6  # relative: more than the error of laws that follow the slip
 
 
 class Answer(NamedTuple):
@@ -58,57 +40,64 @@ class Answer(NamedTuple):
 def drawn(population: Population) -> dict[str, Impacts]:
     """Every kind of `KINDS`."""
     rng = np.random.default_rng(population.seed)
-    n = population.count
-    bodies = _with_motion(rng, _block(rng, population) + _block(rng, population), population)
-    matrices, gripping = (_with_motion(rng, _matrices(rng, population), population) for _ in range(2))
-    limit = gripping.W[:, 2, 2] / np.linalg.norm(gripping.W[:, :2, 2], axis=1)
-    gripping = gripping._replace(mu=rng.uniform(*population.grip, n) * limit)
-    return dict(zip(KINDS, (bodies, matrices, gripping), strict=True))
+    kinds = {"bodies": _with_motion(rng, _block(rng, population) + _block(rng, population), population)}
+    for kind in KINDS[1:]:
+        root = rng.normal(size=(population.count, 3, 3))
+        W = root @ np.swapaxes(root, -1, -2) + population.least_mobility * np.eye(3)
+        kinds[kind] = _with_motion(rng, W, population)
+    W = kinds["gripping"].W
+    grip = rng.uniform(*population.grip, population.count) * W[:, 2, 2] / length(W[:, :2, 2])
+    return kinds | {"gripping": kinds["gripping"]._replace(mu=grip)}
 
 
-def joined(impacts: dict[str, Impacts]) -> Impacts:
+def joined(population: Population) -> Impacts:
     """All kinds in one batch."""
-    return Impacts(*(np.concatenate(fields) for fields in zip(*impacts.values(), strict=True)))
+    return Impacts(*map(np.concatenate, zip(*drawn(population).values(), strict=True)))
 
 
-def spheres(impacts: Impacts) -> Impacts:
-    """The same impacts with the inverse inertia of spheres: no coupling, alike in both tangents."""
-    W = np.zeros_like(impacts.W)
-    W[:, 0, 0] = W[:, 1, 1] = impacts.W[:, 0, 0]
-    W[:, 2, 2] = impacts.W[:, 2, 2]
-    return impacts._replace(W=W)
+def one(case: Solid | Case) -> Impacts:
+    """A batch of one impact."""
+    numbers = case.inverse_inertia, case.velocity, case.friction
+    own = (getattr(case, name, 0.0) for name in ("restitution", "tangential_restitution"))
+    return Impacts(*(np.array([x], float) for x in (*numbers, *own)))
+
+
+def spheres(impacts: Impacts, second: float = 1.0) -> Impacts:
+    """The same impacts with the inverse inertia of spheres: no coupling, alike in both tangents.
+
+    Unless the mobility along the second tangent is changed by a factor.
+    """
+    return impacts._replace(W=np.eye(3) * impacts.W[:, [0, 0, 2], [0, 0, 2]][:, None] * [1.0, second, 1.0])
 
 
 def planar(impacts: Impacts) -> Impacts:
     """The same impacts without what would leave the plane of the first tangent and the normal."""
-    W, v = impacts.W.copy(), impacts.v.copy()
+    W = impacts.W.copy()
     W[:, [0, 1, 1, 2], [1, 0, 2, 1]] = 0
-    v[:, 1] = 0
-    return impacts._replace(W=W, v=v)
+    return impacts._replace(W=W, v=impacts.v * [1, 0, 1])
 
 
-def answer(impacts: Impacts, law: str, progress: Progress, **options: object) -> Answer:
+def answer(impacts: Impacts, law: str, progress: Progress, **options: Any) -> Answer:
     """One law on a batch, with the parameters that it has."""
     own = {"tangential_restitution": impacts.e_t, **options}
     own = {name: x for name, x in own.items() if name in jimpact.LAWS[law].parameters}
     impact = solve_many(impacts.W, impacts.v, impacts.mu, impacts.e, law=law, progress=progress, **own)
     good = np.asarray(impact.outcome) == jimpact.Outcome.OK
     impulse, velocity = (np.where(good[:, None], a, np.nan) for a in (impact.impulse, impact.velocity))
-    before = energy(impacts.W, impacts.v)
-    margins = np.array(jimpact.permissible(impacts.W, impacts.v, impulse, impacts.mu))
-    size = np.linalg.norm(impulse, axis=-1)
-    scales = (before, np.linalg.norm(impacts.v, axis=-1), size, (1 + impacts.mu) * size)
-    return Answer(impulse, velocity, good, energy(impacts.W, velocity) / before, margins / np.array(scales), impact)
+    share = energy(impacts.W, velocity) / energy(impacts.W, impacts.v)
+    return Answer(impulse, velocity, good, share, margins(impacts, impulse), impact)
 
 
-def times(W: np.ndarray, P: np.ndarray) -> np.ndarray:
-    """A matrix times a vector, for each impact."""
-    return np.einsum("...ij,...j->...i", W, P)
+def margins(impacts: Impacts, impulse: np.ndarray) -> np.ndarray:
+    """How far impulses are from breaking each condition of section 3.2, over its scale: (4, n)."""
+    size = length(impulse)
+    scales = energy(impacts.W, impacts.v), length(impacts.v), size, (1 + impacts.mu) * size
+    return np.array(jimpact.permissible(impacts.W, impacts.v, impulse, impacts.mu)) / np.array(scales)
 
 
-def energy(W: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Contact kinetic energy, equation (5) (J)."""
-    return 0.5 * (v * np.linalg.solve(W, v[..., None])[..., 0]).sum(-1)
+def permitted(impacts: Impacts, impulse: np.ndarray, slack: float = ROUND) -> np.ndarray:
+    """Whether impulses satisfy all four conditions, up to a share of their scale."""
+    return (margins(impacts, impulse) >= -slack).all(0)
 
 
 def _with_motion(rng: np.random.Generator, W: np.ndarray, population: Population) -> Impacts:
@@ -130,8 +119,3 @@ def _block(rng: np.random.Generator, population: Population) -> np.ndarray:
     arm = rng.uniform(*population.arm, (n, 3)) * rng.choice([-1, 1], (n, 3))
     lever = np.cross(np.eye(3), arm[:, None])  # rows: e_i x arm
     return np.eye(3) / mass[:, None, None] + np.einsum("nij,njk,nlk->nil", lever, turning, lever)
-
-
-def _matrices(rng: np.random.Generator, population: Population) -> np.ndarray:
-    root = rng.normal(size=(population.count, 3, 3))
-    return root @ np.swapaxes(root, -1, -2) + population.least_mobility * np.eye(3)

@@ -1,315 +1,195 @@
 """Simultaneous contacts as a sequence of single ones: sections 6, 6.1, 6.4 and 6.5.
 
-Source: Chatterjee & Ruina 1998. All scenes are resolved by jimpact in one program (`contacts.resolve`).
+Source: Chatterjee & Ruina 1998. All scenes are resolved by jimpact in one program; speeds before are 1 m/s.
 """
 
 from functools import partial
+from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from matplotlib.figure import Figure
 
-import jimpact
-from jimpact.reproduce import Finding, Grid, Picture, Progress, Result, claim, new, solve_many, unchecked
+from jimpact import Contacts, Outcome, collide_mechanism
+from jimpact.reproduce import Computed, Grid, Picture, Progress, Result, claimed, only, solve_many
 
-from .contacts import Lane, Touch, in_sequence, jacobian, resolve
-from .hinged_rod import hinged_lanes, hinged_rod
-from .sequence_forms import Sequence
+from .baselines import collrule, length
+from .forms import Cut, Material, Sequence
+from .populations import ROUND, SLACK
+from .scenes import ACROSS, CONTACTS, DRAWS, GREATEST, NUDGE, ROD, UP, Lane, frame, resolve, scenes
 
-__all__ = ["run"]
+VAST = 0.1  # of the speed: more is a vastly different result
+SENSITIVE = 1e6  # change of the result over that of the start: more is an ill-posed problem
+HEAVY = 1e8  # mass of the hinge of the intact mechanism, over that of the rod
 
-ROUND = 1e-9  # relative, after some hundred impacts
-UP, ACROSS = np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0])
 
-Solved = list[tuple[Lane, jimpact.Contacts]]
+class Solved:
+    """Lanes of one kind, and arrays of what became of them."""
+
+    def __init__(self, lanes: list[Lane], contacts: list[Contacts]) -> None:
+        self.lanes = lanes
+        self.end = np.array([lane.after(one.impulse) for lane, one in zip(lanes, contacts, strict=True)])  # U
+        fields = Contacts(*map(np.array, zip(*contacts, strict=True)))
+        self.impulse, self.velocity, self.outcome, self.impacts, self.order, change = fields
+        self.lost = -change
+        self.ok = self.outcome == Outcome.OK
 
 
 def run(config: Sequence, progress: Progress) -> Result:
-    centres, touches, rack = _rack_lanes(config)
-    scenes = {
-        "three": _three_lanes(config),
-        "rod": _rod_lanes(config),
-        "squeezed": _squeezed_lanes(config),
-        "crowd": _crowd_lanes(config),
-        "rack": rack,
-        "hinged": hinged_lanes(config.hinged, config.material),
+    lanes = scenes(config)
+    answers = iter(resolve([lane for few in lanes.values() for lane in few], config.cut))
+    solved = {name: Solved(few, [next(answers) for _ in few]) for name, few in lanes.items()}
+    broken, rack_grid, decays = _rack(config, solved["rack"])
+    hinged, hinged_grid = _hinged_rod(config, solved["hinged"])
+    found = {
+        "CR-6.4-single": _single(solved["single"], progress),
+        **_order(config, solved["three"], solved["rod"]),
+        **_squeezed(config, lanes["rack"][-1], solved["squeezed"]),
+        "CR-6.4-exist": _crowd(config.cut, solved["crowd"]),
     }
-    scenes["single"] = [lane._replace(J=lane.J[:3], priority=None) for lane in scenes["three"][:1]]
-    answers = iter(resolve([lane for lanes in scenes.values() for lane in lanes], config.cut))
-    found: dict[str, Solved] = {name: [(lane, next(answers)) for lane in lanes] for name, lanes in scenes.items()}
-    rods, rod_grid = hinged_rod(
-        config.hinged, config.material, config.cut, scenes["hinged"], [contacts for _, contacts in found["hinged"]]
-    )
-    rack_findings, grid, decays = _rack(config, found["rack"])
-    findings = [
-        _single(found["single"], progress),
-        *_three(config, found["three"]),
-        _rod(config, found["rod"]),
-        _singular(config, centres, touches, scenes["squeezed"][0]),
-        *_squeezed(config, found["squeezed"]),
-        _crowd(config, found["crowd"]),
-        *rack_findings,
-        *rods,
-    ]
     picture = Picture("decay", _figure(config, decays), "Energy of approach along sequences of single impacts.")
-    return Result(findings, [picture], [grid, rod_grid])
+    return Result(found | broken | hinged, [picture], [rack_grid, hinged_grid])
 
 
-def _balls(config: Sequence, centres: np.ndarray, velocities: np.ndarray, touches: list[Touch], **own: object) -> Lane:
-    """Solid spheres, of the mass of a ball unless `shares` says otherwise, and of the material unless `own` does."""
-    mass = config.ball.mass * np.broadcast_to(np.asarray(own.pop("shares", 1.0)), len(centres))
-    mobile = np.repeat(1 / np.stack([mass, 0.4 * config.ball.radius**2 * mass], -1), 3, axis=-1).ravel()
-    U = np.concatenate([velocities, 0 * velocities], -1).ravel()
-    m = config.material
-    lane = Lane(jacobian(centres, touches), mobile, U, m.friction, m.restitution, m.tangential_restitution)
-    return lane._replace(**own)  # type: ignore[arg-type]
-
-
-def _three_lanes(config: Sequence) -> list[Lane]:
-    """Left, middle and right ball: each order, a faster left and right ball, ties by direction, and at random."""
-    r, given = config.ball.radius, config.three
-    centres = 2 * r * np.array([[-1.0, 0, 0], [0, 0, 0], [1, 0, 0]])
-    touches: list[Touch] = [(0, 1, -r * ACROSS, -ACROSS), (1, 2, r * ACROSS, -ACROSS)]
-    by_direction = np.array([point @ np.array(given.direction) for _, _, point, _ in touches])
-    random = np.random.default_rng(given.seed).uniform(size=(given.draws, 2))
-    ties = [(0.0, [1.0, 0]), (0.0, [0, 1.0]), (given.nudge, [0, 0]), (-given.nudge, [0, 0]), (0.0, by_direction)]
-    lanes = []
-    for faster, priority in ties + [(0.0, pair) for pair in random]:
-        u = given.speed * np.array([[1 + faster, given.sideways / given.speed, 0], [0, 0, 0], [-1, 0, 0]])
-        own = {"shares": [1.0, given.middle, 1.0], "priority": np.asarray(priority)}
-        lanes.append(_balls(config, centres, u, touches, **own))
-    return lanes
-
-
-def _single(solved: Solved, progress: Progress) -> Finding:
+def _single(solved: Solved, progress: Progress) -> Computed:
     """One contact only."""
-    (lane, many) = solved[0]
-    own = {"tangential_restitution": lane.tangential}
-    law = "chatterjee_ruina"
-    one = solve_many(lane.W[0], lane.v, lane.friction, lane.restitution, law=law, progress=progress, **own).impulse
-    gap = float(np.abs(many.impulse - one).max() / np.linalg.norm(one))
-    return claim(
-        "CR-6.4-single",
-        "6.4, item 4",
-        "one contact: sequence against single impact",
-        '"reduces exactly to the single-point version"',
-        f"{int(many.impacts)} impact, impulse differs by {gap:.0e}",
-        holds=gap < ROUND and int(many.impacts) == 1,
-    )
+    lane, own = solved.lanes[0], {"tangential_restitution": solved.lanes[0].tangential, "progress": progress}
+    one = solve_many(lane.W[0], lane.v, lane.friction, lane.restitution, law="chatterjee_ruina", **own).impulse
+    off, impacts = np.abs(solved.impulse[0] - one).max() / length(one)[0], solved.impacts[0]
+    return claimed(off < ROUND and impacts == 1, impacts=impacts, off=off)
 
 
-def _three(config: Sequence, solved: Solved) -> list[Finding]:
-    given = config.three
-    end = np.array([lane.after(contacts.impulse).reshape(3, 6)[:, :3] for lane, contacts in solved]) / given.speed
-    first = np.array([int(contacts.order[0]) for _, contacts in solved])
+def _order(config: Sequence, three: Solved, rod: Solved) -> dict[str, Computed]:
+    """What depends on the contact that is first."""
+    end, first = three.end.reshape(-1, 3, 6)[..., :3], three.order[:, 0]
     off = np.abs(end - end[first]).max((-1, -2))  # lane 0 begins with contact 0, lane 1 with contact 1
-    change, left = float(np.abs(end[0] - end[1]).max()), float((first[5:] == 0).mean())
-    return [
-        claim(
-            "CR-6.1-order",
-            "6.1",
-            "three balls, the outer ones equally fast: change of a velocity with the order",
-            '"vastly different results"; "minute changes in initial conditions"',
-            f"{change:.3f} of the speed; {given.nudge:g} of it more or less selects the order, to {off[2:4].max():.0e}",
-            holds=change > config.vast and off[2:4].max() < 1e-6 and set(first[2:4]) == {0, 1},
-        ),
-        claim(
-            "CR-6.4-ties",
-            "6.4",
-            "the same by each way to decide a tie: 1) a changed start, 2) by a direction, 3) at random",
-            '"three options available to the simulator"',
-            f"each gives the result of one order, to {off[2:].max():.0e}; 2) {('left', 'right')[first[4]]} first, 3) "
-            f"left first in {100 * left:.0f} % of {given.draws} draws",
-            holds=off[2:].max() < 1e-6 and set(first[2:4]) == {0, 1} and 0 < left < 1,
-        ),
-    ]
+    change, left, both = np.abs(end[0] - end[1]).max(), (first[5:] == 0).mean(), set(first[2:4]) == {0, 1}
+    nudged, worst, side = off[2:4].max(), off[2:].max(), ("left", "right")[first[4]]
+    decided = worst < SLACK and both and 0 < left < 1
+
+    up = rod.velocity[..., 2].reshape(-1, 2, 2)
+    apart, mirror = np.abs(up[:, 0] - up[:, 1]).max(-1), np.abs(up[:, 0] - up[:, 1, ::-1]).max()
+    listed = zip(config.rod, up[:, 0], strict=True)
+    ends = "; ".join(f"({a:.3f}, {b:.3f}) or the reverse with e = {e:g}" for e, (a, b) in listed)
+    words = {"ends": ends, "mirror": mirror, "least": apart.min(), "most": apart.max(), "vastly": (apart > VAST).sum()}
+    sensitive = (apart > SENSITIVE * NUDGE).all()
+    return {
+        "CR-6.1-order": claimed(change > VAST and nudged < SLACK and both, change=change, nudge=NUDGE, off=nudged),
+        "CR-6.4-ties": claimed(decided, off=worst, side=side, left=100 * left, draws=DRAWS),
+        "CR-6.1-rod": claimed(sensitive, **words, tilt=NUDGE, vast=VAST, count=len(apart)),
+    }
 
 
-def _rod_lanes(config: Sequence) -> list[Lane]:
-    """A rod along x that falls flat on a table without friction; a hair faster on the left, and on the right."""
-    given = config.rod
-    ends = 0.5 * given.length * np.array([-ACROSS, ACROSS])
-    J = jacobian(np.zeros((1, 3)), [(0, None, end, UP) for end in ends])
-    mobile = 1 / np.repeat([given.mass, given.mass * given.length**2 / 12], 3)
-    falls = [np.array([0, 0, -1, 0, side * given.tilt / given.length, 0]) * given.speed for side in (-1, 1)]
-    return [Lane(J, mobile, U, 0.0, e, 0.0) for e in given.restitution for U in falls]
-
-
-def _rod(config: Sequence, solved: Solved) -> Finding:
-    up = np.array([contacts.velocity[:, 2] for _, contacts in solved]).reshape(-1, 2, 2) / config.rod.speed
-    mirror = float(np.abs(up[:, 0] - up[:, 1, ::-1]).max())
-    change = np.abs(up[:, 0] - up[:, 1]).max(-1)
-    listed = zip(config.rod.restitution, up[:, 0], strict=True)
-    return claim(
-        "CR-6.1-rod",
-        "6.1, 6.4",
-        "a rod that falls flat on both ends: velocities of its ends after, over the speed before",
-        '"Another example is a horizontal rod" (of a sensitive outcome)',
-        "; ".join(f"({ends[0]:.3f}, {ends[1]:.3f}) or the reverse with e = {e:g}" for e, ends in listed),
-        holds=bool((change > config.sensitive * config.rod.tilt).all()),
-        why=f"A tilt of {config.rod.tilt:g} of the speed selects the end that is first, and with it one of two "
-        f"results, mirror images to {mirror:.0e}. They are {change.min():.3f} to {change.max():.3f} of the speed "
-        f"apart: ill-posed, if vastly different (more than {config.vast:g}) for {int((change > config.vast).sum())} of "
-        f"{len(change)} e only.",
-    )
-
-
-def _singular(config: Sequence, centres: np.ndarray, touches: list[Touch], ball: Lane) -> Finding:
-    """W of the rack by jimpact, and impulses of two walls that cancel."""
-    n, mass = len(centres), config.ball.mass
-    inertia = np.broadcast_to(0.4 * mass * config.ball.radius**2 * np.eye(3), (n, 3, 3))
-    still = np.zeros((n, 3))
-    bodies = jimpact.Body(*map(jnp.asarray, (np.full(n, mass), inertia, centres, still, still)))
-    bodies = jax.tree.map(lambda a, b: jnp.concatenate([a, jnp.asarray(b)[None]]), bodies, jimpact.immovable())
-    pairs = [(a, n if b is None else b) for a, b, _, _ in touches]
-    points, normals = (jnp.asarray(np.array([touch[k] for touch in touches])) for k in (2, 3))
-    coupled = jax.jit(partial(jimpact.inverse_inertia_contacts, pairs=pairs))
-    W = np.asarray(coupled(bodies, points=points, normals=normals))
-    W = np.swapaxes(W, 1, 2).reshape(3 * len(pairs), -1)
+def _squeezed(config: Sequence, rack: Lane, solved: Solved) -> dict[str, Computed]:
+    """W of the rack, and two walls: impulses that cancel, and sequences without end."""
+    W, ball = np.swapaxes(rack.W, 1, 2).reshape(3 * rack.contacts, -1), solved.lanes[0].W
     values = np.linalg.eigvalsh(W)
-    skew, zero = np.abs(W - W.T).max() / values[-1], int((np.abs(values) < ROUND * values[-1]).sum())
-    moved = np.abs(np.einsum("klij,lj->ki", ball.W, np.tile(UP, (2, 1)))).max() / np.abs(ball.W).max()
-    return claim(
-        "CR-6-singular",
-        "6, (15)",
-        f"W of {len(pairs)} contacts of {n} balls, and equal and opposite impulses of two walls on a ball",
-        '"symmetric and positive semidefinite"; "Often, W will be singular"',
-        f"asymmetry {skew:.0e}, least eigenvalue {values[0] / values[-1]:.0e} of the largest, {zero} of {len(values)} "
-        f"are zero; the opposite impulses change a velocity by {moved:.0e}",
-        holds=bool(skew < ROUND and values[0] > -ROUND * values[-1] and zero and moved < ROUND),
-    )
+    skew, share = np.abs(W - W.T).max() / values[-1], values / values[-1]
+    zero, moved = (np.abs(share) < ROUND).sum(), np.abs((ball @ UP).sum(1)).max() / np.abs(ball).max()
+    words = {"contacts": rack.contacts, "balls": len(rack.U) // 6, "zero": zero, "size": len(values)}
+    singular = skew < ROUND and share[0] > -ROUND and zero and moved < ROUND
 
-
-def _squeezed_lanes(config: Sequence) -> list[Lane]:
-    """A ball between two walls, with the restitution of the material and with e = 1."""
-    r, u = config.ball.radius, config.squeezed_speed * ACROSS[None]
-    touches: list[Touch] = [(0, None, side * r * ACROSS, -side * ACROSS) for side in (-1, 1)]
-    both = config.material.restitution, 1.0
-    return [_balls(config, np.zeros((1, 3)), u, touches, friction=0.0, restitution=e) for e in both]
-
-
-def _squeezed(config: Sequence, solved: Solved) -> list[Finding]:
-    e, decay = config.material.restitution, config.cut.decay
-    (lane, ends), (_, never) = solved
-    count = int(ends.impacts)
+    e, decay, count = config.material.restitution, config.cut.decay, int(solved.impacts[0])
     expected = int(np.ceil(np.log(decay) / (2 * np.log(e)))) if e > 0 else 1
-    left = float(np.linalg.norm(lane.after(ends.impulse)[:3])) / config.squeezed_speed
-    lost = abs(float(never.kinetic_energy_change)) / (0.5 * config.ball.mass * config.squeezed_speed**2)
-    outcome = jimpact.Outcome(int(never.outcome))
-    return [
-        claim(
-            "CR-6.4-decay",
-            "6.4",
-            f"a ball between two walls, e = {e:g}: an endless sequence that is cut",
-            '"exponentially (in the number of collisions)"',
-            f"{count} impacts to {decay:g} of the energy, speed {left:.2e}: e^n = {e**count:.3e}",
-            holds=abs(count - expected) <= 1 and abs(left / e**count - 1) < 1e-6,
-        ),
-        claim(
-            "CR-6.4-endless",
-            "6.4",
-            "the same with e = 1",
-            '"continues indefinitely with no energy dissipation"',
-            f"{outcome.name} after {int(never.impacts)} impacts, energy lost {lost:.0e}",
-            holds=outcome == jimpact.Outcome.UNFINISHED and lost < ROUND,
-        ),
-    ]
+    left, lost = length(solved.end[0, :3]), abs(solved.lost[1]) / (0.5 * config.mass)
+    decays, outcome = abs(count - expected) <= 1 and abs(left / e**count - 1) < SLACK, Outcome(solved.outcome[1])
+    endless = outcome == Outcome.UNFINISHED and lost < ROUND
+    return {
+        "CR-6-singular": claimed(singular, **words, skew=skew, least=share[0], moved=moved),
+        "CR-6.4-decay": claimed(decays, e=e, count=count, decay=decay, left=left, power=e**count),
+        "CR-6.4-endless": claimed(endless, outcome=outcome.name, impacts=solved.impacts[1], lost=lost),
+    }
 
 
-def _crowd_lanes(config: Sequence) -> list[Lane]:
-    given = config.crowd
-    rng = np.random.default_rng(given.seed)
-    lanes = []
-    for _ in range(given.count):
-        J = rng.normal(size=(3 * given.contacts, given.directions))
-        numbers = rng.uniform(*given.friction), rng.uniform(0, given.restitution), rng.uniform(-1, 1)
-        lanes.append(Lane(J, np.ones(given.directions), rng.normal(size=given.directions), *numbers))
-    return lanes
+def _crowd(cut: Cut, solved: Solved) -> Computed:
+    done = solved.ok | (solved.outcome == Outcome.SEPARATING)
+    before, after = np.array([lane.v[:, 2].min() for lane in solved.lanes]), solved.velocity[..., 2].min(-1)
+    ended = done & (np.minimum(after, 0) / before < cut.ended)
+    counts = {"ended": ended.sum(), "count": len(done), "cut": (done & ~ended).sum(), "open": (~done).sum()}
+    words = {"contacts": CONTACTS, "e": GREATEST, "longest": solved.impacts[done].max(initial=0)}
+    return claimed(done.all(), **counts, **words, limit=cut)
 
 
-def _crowd(config: Sequence, solved: Solved) -> Finding:
-    impacts = np.array([int(contacts.impacts) for _, contacts in solved])
-    outcome = np.array([int(contacts.outcome) for _, contacts in solved])
-    done = np.isin(outcome, [jimpact.Outcome.OK, jimpact.Outcome.SEPARATING])
-    left = np.array([max(-c.velocity[:, 2].min(), 0) / -lane.v[:, 2].min() for lane, c in solved])
-    ended = done & (left < config.cut.ended)
-    return claim(
-        "CR-6.4-exist",
-        "6.4, item 3",
-        f"{config.crowd.contacts} contacts with random coupling and e below {config.crowd.restitution:g}",
-        '"Existence of solutions is guaranteed whenever e < 1"',
-        f"{int(ended.sum())} of {len(done)} end, {int((done & ~ended).sum())} are cut at {config.cut.decay:g} of the "
-        f"energy, {int((~done).sum())} do neither within {config.cut.most} impacts (the longest takes "
-        f"{impacts[done].max(initial=0)})",
-        holds=bool(done.all()),
-        why=f"Not shown for those that take more than {config.cut.most} impacts." * (not done.all()),
-        verdict="differs",
-    )
+def in_sequence(
+    W: np.ndarray, v: np.ndarray, material: Material, decay: float, most: int
+) -> tuple[np.ndarray, list[float]]:
+    """Velocities after at all contacts, and the energy of approach before each impact, by the paper's listing."""
+
+    def approach() -> float:
+        return 0.5 * float((np.minimum(v[:, 2], 0) ** 2 / normal).sum())
+
+    normal = np.einsum("iijj->ij", W)[:, 2]
+    M = np.linalg.inv(np.einsum("iijk->ijk", W))
+    numbers = [np.asarray(x) for x in (material.friction, material.restitution, material.tangential_restitution)]
+    energy = [approach()]
+    while energy[-1] > decay * energy[0] and len(energy) <= most:
+        first = int(v[:, 2].argmin())
+        v = v + W[:, first] @ collrule(M[first], v[first], *numbers)
+        energy.append(approach())
+    return v, energy
 
 
-def _rack_lanes(config: Sequence) -> tuple[np.ndarray, list[Touch], list[Lane]]:
-    """Balls on a floor in rows that touch, and a last one that arrives in the plane of their centres."""
-    r, given = config.ball.radius, config.rack
-    places = [(np.sqrt(3) * r * x, r * (2 * y - (n - 1))) for x, n in enumerate(given.rows) for y in range(n)]
-    rack = np.array([(x, y, r) for x, y in places])
-    n, lanes = len(rack), []
-    gaps = np.linalg.norm(rack[:, None] - rack, axis=-1)
-    pairs = [(i, j) for i in range(n) for j in range(i) if gaps[i, j] < 2.001 * r] + [(n, 0)]
-    for angle in np.radians(given.angle_deg):
-        towards = np.array([np.cos(angle), np.sin(angle), 0.0])
-        centres = np.concatenate([rack, rack[:1] - 2 * r * towards])
-        touches: list[Touch] = [
-            (i, j, 0.5 * (centres[i] + centres[j]), (centres[i] - centres[j]) / (2 * r)) for i, j in pairs
-        ]
-        touches += [(i, None, centre - r * UP, UP) for i, centre in enumerate(centres)]
-        lanes.append(_balls(config, centres, given.speed * np.outer(np.arange(n + 1) == n, ACROSS), touches))
-    return centres, touches, lanes
+def _rack(config: Sequence, solved: Solved) -> tuple[dict[str, Computed], Grid, list[np.ndarray]]:
+    cut, lanes = config.cut, solved.lanes
+    listed = [in_sequence(lane.W, lane.v, config.material, cut.decay, cut.most) for lane in lanes]
+    off = np.abs(solved.velocity - np.array([v for v, _ in listed])).max()
+    lost = solved.lost / (0.5 * config.mass)
+    words = {"contacts": lanes[0].contacts, "balls": sum(config.rows) + 1, "aims": len(lanes), "done": solved.ok.sum()}
+    words |= {"first": solved.impacts.min(), "last": solved.impacts.max(), "least": lost.min(), "most": lost.max()}
+    digits = float(min(16.0, -np.log10(max(off, 1e-16))))
+    rows = list(zip(config.angle_deg, solved.impacts.tolist(), lost.tolist(), strict=True))
+    grid = Grid("A break of nine balls on a floor", ("angle (deg)", "impacts", "energy lost / before"), rows)
+    found = {"CR-6.4-rack": only(**words), "CR-6.4-listing": only(digits=digits, off=off)}
+    return found, grid, [np.array(energy) / energy[0] for _, energy in listed]
 
 
-def _rack(config: Sequence, solved: Solved) -> tuple[list[Finding], Grid, list[list[float]]]:
-    given, cut = config.rack, config.cut
-    listed = [in_sequence(lane.W, lane.v, config.material, cut.decay, cut.most) for lane, _ in solved]
-    gap = max(float(np.abs(c.velocity - v).max()) for (_, c), (v, _) in zip(solved, listed, strict=True)) / given.speed
-    before = 0.5 * config.ball.mass * given.speed**2
-    lost = np.array([-float(c.kinetic_energy_change) for _, c in solved]) / before
-    impacts = np.array([int(c.impacts) for _, c in solved])
-    done = sum(int(c.outcome == jimpact.Outcome.OK) for _, c in solved)
-    rows = [[x, int(k), float(y)] for x, k, y in zip(given.angle_deg, impacts, lost, strict=True)]
-    findings = [
-        unchecked(
-            "CR-6.4-rack",
-            "6.4",
-            f"{solved[0][0].contacts} contacts of {sum(given.rows) + 1} balls and the floor, {len(solved)} aims",
-            f"{done} end, after {impacts.min()} to {impacts.max()}; energy lost {lost.min():.2f} to {lost.max():.2f}",
-            "The paper mentions promising simulations of 5 to 10 bodies with about 30 contacts, without numbers.",
-        ),
-        new(
-            "CR-6.4-listing",
-            "6.4, A.2",
-            "the same sequences by the paper's listing, in NumPy",
-            f"velocities differ by {gap:.0e} of the speed",
-            digits=float(min(16.0, -np.log10(max(gap, 1e-16)))),
-        ),
-    ]
-    columns = ("angle (deg)", "impacts", "energy lost / before")
-    return findings, Grid("A break of nine balls on a floor", columns, rows), [energy for _, energy in listed]
+def _hinged_rod(config: Sequence, solved: Solved) -> tuple[dict[str, Computed], Grid]:
+    """A hinged rod as an intact mechanism, and as a free rod with two contacts."""
+    e, mu = (np.array([getattr(lane, name) for lane in solved.lanes]) for name in ("restitution", "friction"))
+    whole, split, impacts = _intact(config, e, mu), solved.end[:, 5], solved.impacts
+    left = np.maximum(length(solved.velocity[:, 1]), -solved.velocity[:, 0, 2])
+    short, off = left < config.cut.ended, np.abs(whole - split)
+    words = {"short": short.sum(), "long": (~short).sum(), "count": len(e), "decay": config.cut.decay}
+    words |= {"most": left[short].max(initial=0), "least": left[~short].min(initial=np.inf)}
+    words |= {"after": _range(impacts[short]), "later": _range(impacts[~short])}
+    less = (split**2 < whole**2 - config.cut.ended).sum()
+    found = {
+        "CR-6.5": claimed(solved.ok.all() and short.any() and not short.all(), **words),
+        "CR-6.5-choice": only(least=off.min(), most=off.max(), less=less, count=len(e)),
+    }
+    rows = [list(row) for row in zip(e, mu, whole, split, impacts, left, strict=True)]
+    columns = ("e", "friction", "intact: rotation after / before", "two contacts: after / before", "impacts")
+    return found, Grid("A hinged rod that strikes a wall, by the new law", (*columns, "approach left"), rows)
 
 
-def _figure(config: Sequence, decays: list[list[float]]) -> Figure:
+def _range(counts: np.ndarray) -> str:
+    return " to ".join(str(x) for x in sorted({counts.min(), counts.max()})) if counts.size else "no"
+
+
+def _intact(config: Sequence, e: np.ndarray, mu: np.ndarray) -> np.ndarray:
+    """Rotation after (rad/s) of a mechanism: hinge at the origin, heavy, and an upright wall with the normal -x.
+
+    Speeds: hinge along x, y and z, and rotation.
+    """
+    tip = np.cross(UP, ROD)
+    M = np.diag([HEAVY + 1, HEAVY + 1, HEAVY + 1, 1 / 3])
+    M[:3, 3] = M[3, :3] = 0.5 * tip
+    J = frame(-ACROSS) @ np.column_stack([np.eye(3), tip])
+    own: dict[str, Any] = {"tangential_restitution": config.material.tangential_restitution}
+    collide = jax.jit(partial(collide_mechanism, law="chatterjee_ruina"))
+    return np.asarray(collide(M, J, np.array([0.0, 0, 0, 1]), mu, e, **own).speeds)[:, 3]
+
+
+def _figure(config: Sequence, decays: list[np.ndarray]) -> Figure:
     figure = Figure(figsize=(8, 4.8), layout="constrained")
     ax = figure.add_subplot()
-    for angle, energy in zip(config.rack.angle_deg, decays, strict=True):
-        share = np.array(energy) / energy[0]
+    for angle, share in zip(config.angle_deg, decays, strict=True):
         ax.semilogy(np.flatnonzero(share > 0), share[share > 0], lw=1.4, label=f"rack of nine, {angle:g} deg")
     e, decay = config.material.restitution, config.cut.decay
     last = int(np.log(decay) / (2 * np.log(e))) if e > 0 else 1
     ax.semilogy([0, last], [1, e ** (2 * last)], "k--", lw=1.2, label="ball between two walls, $e^{2n}$")
-    ax.set(
-        xlabel="single impacts, n",
-        ylabel="energy of approach, over that before",
-        title="Energy of approach along a sequence",
-    )
+    ax.set(xlabel="single impacts, n", ylabel="energy of approach, over that before")
+    ax.set_title("Energy of approach along a sequence")
     ax.set_ylim(bottom=0.1 * decay)
     ax.legend(frameon=False, fontsize=9)
     return figure

@@ -1,16 +1,11 @@
-"""Planar impulse space: impulses that laws reach, formulas of the paper's constructions, and figures.
+"""Planar impulse space: impulses that laws reach, and figures.
 
-The figures are those of `jimpact.plot_space` with curves of laws laid over them; the curves come from `solve_many`, so
-that a law is compiled once for all figures.
-
-| symbol  | meaning                                                          | unit |
-|---------|------------------------------------------------------------------|------|
-| K       | inverse inertia, axes tangential and normal                      | 1/kg |
-| v       | velocity before                                                  | m/s  |
-| P       | impulse                                                          | N s  |
+The figures are those of `jimpact.plotting.impulse_space` with curves of laws laid over them. The curves come from
+`solve_many`, so that a law is compiled once for all figures.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -19,120 +14,77 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
 import jimpact
-from jimpact.plot_space import REGION, impulse_space
+from jimpact.planar import in_space
+from jimpact.plotting.impulse_plane import REGION, STYLES, THINNEST, WIDEST, impulse_space
 from jimpact.reproduce import Progress, solve_many
 
+from .baselines import Impacts
 from .forms import Scene
 
-__all__ = [
-    "SAMPLES",
-    "STYLES",
-    "Flat",
-    "canvas",
-    "curve",
-    "draw_curve",
-    "in_space",
-    "legend",
-    "mark",
-    "rename",
-    "share_of_energy",
-    "widen",
-]
-
-SAMPLES = 401  # of restitution from 0 to 1
-# Okabe & Ito's colours, which most kinds of colour blindness tell apart; a law looks the same in every figure.
-STYLES = {
-    "poisson": ("#56B4E9", "D"),
-    "stronge": ("#0072B2", "s"),
-    "newton": ("#009E73", "v"),
-    "anitescu_potra": ("#E69F00", "P"),
-    "whittaker": ("#D55E00", "^"),
-    "smith": ("#CC79A7", "o"),
-    "sun_baruh": ("#000000", "X"),
-}
-WIDEST, THINNEST = 7.0, 1.8  # points: laws that share a path are drawn inside one another
+UNIT = np.linspace(0, 1, 401)  # restitution
 NEAR = 0.4  # of the frame: what is farther outside is not shown
 OUTLINE = [withStroke(linewidth=3, foreground="white")]
 
 
-class Flat(NamedTuple):
-    """One planar impact as arrays."""
-
-    K: np.ndarray
-    v: np.ndarray
-    mu: float
-
-    @classmethod
-    def of(cls, scene: Scene) -> "Flat":
-        return cls(np.array(scene.inverse_inertia), np.array(scene.velocity), scene.friction)
-
-    def plastic(self) -> tuple[np.ndarray, np.ndarray]:
-        """P_I and P_II."""
-        return np.array([0.0, -self.v[1] / self.K[1, 1]]), -np.linalg.solve(self.K, self.v)
+def flat(scene: Scene) -> Impacts:
+    """One planar impact."""
+    return Impacts(*map(np.asarray, (scene.inverse_inertia, scene.velocity, scene.friction)))
 
 
-def in_space(K: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A planar impact as one in space that never leaves its plane; the second tangent is as mobile as the first."""
-    W = np.zeros((*K.shape[:-2], 3, 3))
-    W[..., ::2, ::2] = K
-    W[..., 1, 1] = K[..., 0, 0]
-    return W, np.stack([v[..., 0], np.zeros_like(v[..., 0]), v[..., 1]], -1)
+def curve(impact: Impacts, law: str, progress: Progress, e: Any = UNIT, **own: Any) -> np.ndarray:
+    """Impulses (n, 2) of a law; nan where it has no answer."""
+    found = solve_many(*in_space(impact.W, impact.v), impact.mu, e, law=law, progress=progress, **own)
+    return np.where((found.outcome == jimpact.Outcome.OK)[:, None], found.impulse[:, ::2], np.nan)
 
 
-def curve(flat: Flat, law: str, progress: Progress, e: np.ndarray | None = None) -> np.ndarray:
-    """Impulses (n, 2) of a law for restitution e, 0 to 1 if not given; nan where it has no answer."""
-    e = np.linspace(0, 1, SAMPLES) if e is None else e
-    impact = solve_many(*in_space(flat.K, flat.v), flat.mu, e, law=law, progress=progress)
-    good = (impact.outcome == jimpact.Outcome.OK)[:, None]
-    return np.where(good, impact.impulse[:, ::2], np.nan)
+def curves(scene: Scene, progress: Progress) -> tuple[Impacts, dict[str, np.ndarray]]:
+    """The laws of a scene that reach a curve."""
+    impact = flat(scene)
+    return impact, {law: curve(impact, law, progress) for law in scene.laws if law != REGION}
 
 
-def share_of_energy(flat: Flat, impulses: np.ndarray) -> np.ndarray:
-    """Energy after / before."""
-    after = flat.v + impulses @ flat.K
-    return np.einsum("ni,ni->n", after, np.linalg.solve(flat.K, after.T).T) / (flat.v @ np.linalg.solve(flat.K, flat.v))
+def canvas(scene: Scene, title: str = "", laws: Sequence[str] = (), **names: str) -> tuple[Figure, Axes]:
+    """Energy ellipse, lines and permissible region of a scene; with the reach of the new law if it is among `laws`.
 
-
-def canvas(scene: Scene, region: bool, title: str | None = None) -> tuple[Figure, Axes]:
-    """Energy ellipse, lines and permissible region of a scene; with the reach of the new law if `region`."""
-    figure = impulse_space(*Flat.of(scene), laws=(REGION,) if region else (), title=title or scene.name)
+    `names` go before its labels, such as A="$P_I$".
+    """
+    region = [law for law in laws if law == REGION]
+    figure = impulse_space(*flat(scene)[:3], laws=region, title=title or scene.name)
+    labels = {label: f"{name} = {label}" for name, label in names.items()}
+    for text in figure.axes[0].texts:
+        text.set_text(labels.get(text.get_text(), text.get_text()))
     return figure, figure.axes[0]
 
 
-def draw_curve(ax: Axes, law: str, points: np.ndarray, order: int = 0, of: int = 1) -> None:
+def draw(ax: Axes, paths: dict[str, np.ndarray]) -> None:
     """From restitution 0 (open mark) to 1 (full mark); the first of several is the widest."""
-    color, marker = STYLES[law]
-    width = np.linspace(WIDEST, THINNEST, of)[order] if of > 1 else 3.0
-    look: dict[str, Any] = {"color": color, "marker": marker, "ms": 4 + 0.7 * width, "zorder": 3 + 0.1 * order}
-    ax.plot(*points.T, color=color, lw=width, zorder=2 + 0.1 * order, solid_capstyle="butt")
-    ax.plot(*points[:1].T, **look, mfc="white", mew=1.4)
-    ax.plot(*points[-1:].T, **look, mec="white", mew=0.6)
-    ax.plot([], [], **look, lw=width, mec="white", mew=0.6, label=law)
-    widen(ax, points)
+    widths = np.linspace(WIDEST, THINNEST, len(paths)) if len(paths) > 1 else [3.0]
+    for order, ((law, points), width) in enumerate(zip(paths.items(), widths, strict=True)):
+        color, marker = STYLES[law]
+        look: dict[str, Any] = {"color": color, "marker": marker, "ms": 4 + 0.7 * width, "zorder": 3 + 0.1 * order}
+        ax.plot(*points.T, color=color, lw=width, zorder=2 + 0.1 * order, solid_capstyle="butt")
+        ax.plot(*points[:1].T, **look, mfc="white", mew=1.4)
+        ax.plot(*points[-1:].T, **look, mec="white", mew=0.6)
+        ax.plot([], [], **look, lw=width, mec="white", mew=0.6, label=law)
+        widen(ax, points)
+    legend(ax)
 
 
 def widen(ax: Axes, points: np.ndarray) -> None:
     """Make room for points if all of them are in the frame or just outside."""
     low, high = np.array([ax.get_xlim(), ax.get_ylim()]).T
-    reach = NEAR * (high - low)
+    reach, room = NEAR * (high - low), 0.05 * (high - low)
     if ((points > low - reach) & (points < high + reach)).all():
-        room = 0.05 * (high - low)
         low, high = np.minimum(low, points.min(0) - room), np.maximum(high, points.max(0) + room)
         ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
 
 
-def rename(ax: Axes, names: dict[str, str]) -> None:
-    """Give labels of the canvas other words."""
-    for text in ax.texts:
-        text.set_text(names.get(text.get_text(), text.get_text()))
-
-
-def mark(ax: Axes, text: str, at: np.ndarray, offset: tuple[float, float], dot: bool = True) -> None:
-    """A named point; `offset` of its name in points."""
-    if dot:
-        ax.plot(*np.asarray(at)[:, None], "o", color="black", ms=4.5, zorder=6)
+def mark(ax: Axes, points: dict[str, tuple[np.ndarray, tuple[float, float]]]) -> None:
+    """Named points, each with the offset of its name in points."""
     look: dict[str, Any] = {"fontsize": 12, "ha": "center", "va": "center", "path_effects": OUTLINE, "zorder": 7}
-    ax.annotate(text, (float(at[0]), float(at[1])), xytext=offset, textcoords="offset points", **look)
+    for text, (at, offset) in points.items():
+        ax.plot(*at[:, None], "o", color="black", ms=4.5, zorder=6)
+        ax.annotate(text, (at[0], at[1]), xytext=offset, textcoords="offset points", **look)
 
 
 def legend(ax: Axes, ends: bool = True) -> None:

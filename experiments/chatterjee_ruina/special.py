@@ -1,237 +1,218 @@
-"""Special bodies and surfaces: diagonal M, spheres, infinite friction. Sections 3.4, 3.5, 4.2 and 5.2.
+"""Special situations: diagonal M, spheres, infinite friction, and grazing. Sections 3.4, 3.5, 4.2, 5.2 and figure 6.
 
-Source: Chatterjee & Ruina 1998. "Along the slip" means the component along the tangential velocity before.
+Source: Chatterjee & Ruina 1998. Impacts that graze have a slip of 1 m/s in random directions, and friction above
+w / |d|, so that slip in some of them presses the bodies together.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
-from jimpact.reproduce import Finding, Grid, Progress, Result, claim, solve_many
+import jimpact
+from jimpact.reproduce import Computed, Grid, Progress, Result, claimed, only
 
-from .baselines import NORMAL, plastic, slips
+from .baselines import Impacts, gap, length, slips
 from .forms import Case, Laws
-from .populations import Impacts, answer, drawn, energy, joined, planar, spheres, times
+from .populations import LAWS, ROUND, SLACK, Answer, answer, drawn, joined, one, planar, spheres
 
-__all__ = ["run"]
-
-ROUND = 1e-9  # relative
-SLACK = 1e-6  # relative: more than the error of laws that follow the slip
+SECOND = 2.0  # mobility over the first, of a diagonal M with slip along the first tangent
 WIDE = 1e-4  # of kappa: what friction that stands for infinite leaves
+NORMAL = (-0.01, -0.0001, -1e-6, -1e-8)  # m/s, normal velocities of one impact that grazes ever more
+NEARNESS = 1e-9  # approach / slip of a population that grazes
+SOME = 1e-4  # of the speed, or of |P_II|: more than what nearness leaves
+KINEMATIC = ("newton", "whittaker", "smith", "chatterjee_ruina")
 WITHOUT_TANGENTIAL = ("poisson", "stronge", "newton", "whittaker", "anitescu_potra")
 
 
 def run(config: Laws, progress: Progress) -> Result:
-    everything = joined(drawn(config.population)).take(slice(None, None, config.population.every))
+    everything = joined(config.population).every(config.population.every)
     balls = spheres(everything)
-    findings = [*_diagonal(config, balls, progress), _in_cone(balls, config.population.seed), _unequal(config.diagonal)]
-    findings += _balls(balls, progress)
-    found, grid = _infinite(config, everything, progress)
-    return Result([*findings, *found], grids=[grid])
+    laws = (*WITHOUT_TANGENTIAL, "smith", "chatterjee_ruina", "bilinear")
+    answers = {law: answer(balls, law, progress) for law in laws}
+    found = {**_diagonal(config, balls, answers, progress), **_balls(balls, answers)}
+    infinite, grid = _infinite(planar(everything).having(mu=config.infinite), progress)
+    return Result(found | infinite, grids=[grid])
 
 
-def _gap(a: np.ndarray, b: np.ndarray) -> float:
-    return float((np.abs(a - b).max(-1) / np.linalg.norm(a, axis=-1)).max())
-
-
-def _diagonal(config: Laws, balls: Impacts, progress: Progress) -> list[Finding]:
-    along = _along_first(balls, config.second_mobility)
-    new_law, bilinear = (answer(balls, law, progress).impulse for law in ("chatterjee_ruina", "bilinear"))
+def _diagonal(config: Laws, balls: Impacts, answers: dict[str, Answer], progress: Progress) -> dict[str, Computed]:
+    along = spheres(balls, SECOND)._replace(v=balls.v * [1, 0, 1])
     again, unequal = (answer(along, law, progress).impulse for law in ("chatterjee_ruina", "bilinear"))
-    routh = answer(balls, "poisson", progress).impulse
-    others = {law: _gap(routh, answer(balls, law, progress).impulse) for law in WITHOUT_TANGENTIAL[1:]}
-    same = max(_gap(new_law, bilinear), _gap(again, unequal))
-    worst = max(others, key=lambda law: others[law])
-    return [
-        claim(
-            "CR-diag",
-            "4.2.2, 4.2.5, 5.2",
-            f"diagonal M, slip along a principal axis, {len(balls.mu)} spheres",
-            '"identical to the new law"; "the same as Routh\'s law"',
-            f"largest differences {same:.1e} and {others['whittaker']:.1e} of the impulse",
-            holds=same < ROUND and others["whittaker"] < SLACK,
-            why="The first also for unequal tangential entries, with slip along an axis.",
-        ),
-        claim(
-            "CR-diag-e",
-            "3.5",
-            "kinetic, kinematic and energetic restitution for diagonal M",
-            'e_k "is the same as the kinematic coefficient"',
-            f"poisson against {', '.join(others)}: {others[worst]:.0e} of the impulse at most",
-            holds=others[worst] < SLACK,
-        ),
-    ]
+    same = max(gap(answers["bilinear"].impulse, answers["chatterjee_ruina"].impulse), gap(unequal, again))
+    off = {law: gap(answers[law].impulse, answers["poisson"].impulse) for law in WITHOUT_TANGENTIAL[1:]}
+    holds, worst, n = same < ROUND and off["whittaker"] < SLACK, max(off.values()), len(balls.mu)
+
+    # Impulses anywhere in the cone, with restitution below 1.
+    rng, p = np.random.default_rng(config.population.seed), -(1 + balls.e) * balls.v[:, 2] / balls.W[:, 2, 2]
+    angle, t = rng.uniform(0, 2 * np.pi, n), balls.mu * p * rng.uniform(0, 1, n)
+    gained = (balls.gain(np.stack([t * np.cos(angle), t * np.sin(angle), p], -1)) > 1).sum()
+
+    routh, other = (answer(one(config.diagonal), law, progress).impulse for law in ("poisson", "whittaker"))
+    apart = length(other - routh)[0]
+    return {
+        "CR-diag": claimed(holds, count=n, same=same, whittaker=off["whittaker"]),
+        "CR-diag-e": claimed(worst < SLACK, laws=", ".join(off), worst=worst),
+        "CR-3.5-diag": claimed(gained, gained=gained, count=n),
+        "CR-diag-aniso": claimed(apart < ROUND, off=apart),
+    }
 
 
-def _in_cone(balls: Impacts, seed: int) -> Finding:
-    """Impulses anywhere in the cone, with restitution below 1."""
-    rng = np.random.default_rng(seed)
-    p = -(1 + balls.e) * balls.v[:, 2] / balls.W[:, 2, 2]
-    angle, share = rng.uniform(0, 2 * np.pi, len(p)), rng.uniform(0, 1, len(p))
-    t = balls.mu * p * share
-    after = balls.v + times(balls.W, np.stack([t * np.cos(angle), t * np.sin(angle), p], -1))
-    gained = energy(balls.W, after) > energy(balls.W, balls.v)
-    return claim(
-        "CR-3.5-diag",
-        "3.5",
-        "random impulses in the cone with e < 1, diagonal M",
-        '"inside the friction cone, and yet outside the maximum E_c ellipsoid"',
-        f"{gained.sum()} of {len(gained)} gain energy",
-        holds=bool(gained.any()),
-    )
-
-
-def _along_first(balls: Impacts, second: float) -> Impacts:
-    """Slip along the first tangent, and another mobility along the second."""
-    W, v = balls.W.copy(), balls.v.copy()
-    W[:, 1, 1] *= second
-    v[:, 1] = 0
-    return balls._replace(W=W, v=v)
-
-
-def _unequal(case: Case) -> Finding:
-    W, v = np.array(case.inverse_inertia)[None], np.array(case.velocity)[None]
-    routh, other = (
-        solve_many(W, v, case.friction, case.restitution, law=law).impulse[0] for law in ("poisson", "whittaker")
-    )
-    gap = float(np.linalg.norm(other - routh))
-    return claim(
-        "CR-diag-aniso",
-        "4.2.2",
-        "diagonal M with unequal tangential entries and oblique slip: Whittaker against Routh",
-        '"For diagonal M [...] the same as Routh\'s law"',
-        f"impulses differ by {gap:.10f} N s",
-        holds=gap < ROUND,
-        why="Slip before is not along a principal axis of M here; where it is, as in the paper's frame, whose second "
-        "axis is along the slip, the laws are the same (CR-diag).",
-        verdict="convention",
-    )
-
-
-def _balls(balls: Impacts, progress: Progress) -> list[Finding]:
+def _balls(balls: Impacts, answers: dict[str, Answer]) -> dict[str, Computed]:
     """Does the slip of a sphere come back?"""
-    start = balls.v[:, :2] / np.linalg.norm(balls.v[:, :2], axis=-1, keepdims=True)
-    slip = np.linalg.norm(balls.v[:, :2], axis=-1)
+    slip, n = length(balls.v[:, :2]), len(balls.mu)
+    start = balls.v[:, :2] / slip[:, None]
     stops = balls.mu * (1 + balls.e) * -balls.v[:, 2] / balls.W[:, 2, 2] * balls.W[:, 0, 0] > slip * (1 + SLACK)
-    after, across = {}, {}
-    for law in (*WITHOUT_TANGENTIAL, "smith", "chatterjee_ruina", "bilinear"):
-        found = answer(balls, law, progress)
-        after[law] = (found.velocity[:, :2] * start).sum(-1) / slip
-        across[law] = float(
-            (np.abs(np.cross(found.impulse[:, :2], start)) / np.linalg.norm(found.impulse, axis=-1)).max()
-        )
-    counts = {law: int((x < -SLACK).sum()) for law, x in after.items()}
-    none = [counts[law] for law in WITHOUT_TANGENTIAL]
-    smith = after["smith"] < -SLACK
-    onward = sum(int((x[~stops] > 0).sum()) for x in after.values())
-    return [
-        claim(
-            "CR-spin-none",
-            "4.2.1, 4.2.2",
-            f"spheres whose slip is reversed by {', '.join(WITHOUT_TANGENTIAL)}",
-            '"cannot predict spin reversal of spheres" (Whittaker)',
-            f"{sum(none)} of {len(slip)} in all of them together",
-            holds=not any(none),
-        ),
-        claim(
-            "CR-spin-some",
-            "4.2.3, 5",
-            "spheres whose slip is reversed by Smith's law and the new one",
-            '"can capture spin reversal of spheres" (Smith)',
-            f"{counts['smith']} and {counts['chatterjee_ruina']} of {len(slip)}",
-            holds=counts["smith"] > 0 and counts["chatterjee_ruina"] > 0,
-        ),
-        claim(
-            "CR-spin-smith",
-            "4.2.3",
-            "Smith's law on spheres that friction can stop, and on the others",
-            '"cannot capture non-reversal of spin for positive mu"',
-            f"reversed: {smith[stops].sum()} of {stops.sum()}, and {smith[~stops].sum()} of {(~stops).sum()}",
-            holds=bool(smith.all()),
-            why="It holds where friction can stop the slip. Elsewhere slip goes on forward, by any law: in "
-            f"{onward} of {len(after) * int((~stops).sum())} answers of {len(after)} laws.",
-            verdict="convention",
-        ),
-        _bilinear(balls, after["bilinear"], stops),
-        claim(
-            "CR-symmetry",
-            "footnote 4",
-            f"impulse out of the plane of normal and slip, spheres, {len(across)} laws",
-            '"automatically respect this symmetry"',
-            f"{max(across.values()):.0e} of the impulse at most",
-            holds=max(across.values()) < ROUND,
-        ),
-    ]
+    after = {law: (found.velocity[:, :2] * start).sum(-1) / slip for law, found in answers.items()}
+    back = {law: x < -SLACK for law, x in after.items()}
+    counts = {law: x.sum() for law, x in back.items()}
+    none = sum(counts[law] for law in WITHOUT_TANGENTIAL)
+
+    goes, smith = ~stops, back["smith"]
+    onward = sum((x[goes] > 0).sum() for x in after.values())
+    words = {"stopped": smith[stops].sum(), "of": stops.sum(), "others": smith[goes].sum(), "rest": goes.sum()}
+    words |= {"onward": onward, "answers": len(after) * goes.sum(), "laws": len(after)}
+    partial, slides = (after["bilinear"] < 0)[stops & (balls.e_t > SLACK)], back["bilinear"][goes]
+    bilinear = {"back": partial.sum(), "near": len(partial), "slides": slides.sum(), "far": len(slides)}
+
+    aside, impulses = start[:, ::-1] * [1, -1], [found.impulse for found in answers.values()]
+    across = max((np.abs((P[:, :2] * aside).sum(-1)) / length(P)).max() for P in impulses)
+    return {
+        "CR-spin-none": claimed(not none, laws=", ".join(WITHOUT_TANGENTIAL), none=none, count=n),
+        "CR-spin-some": claimed(counts["smith"] and counts["chatterjee_ruina"], counts=counts, count=n),
+        "CR-spin-smith": claimed(smith.all(), **words),
+        "CR-spin-bilinear": claimed(partial.all() and not slides.any(), **bilinear),
+        "CR-symmetry": claimed(across < ROUND, laws=len(answers), across=across),
+    }
 
 
-def _bilinear(balls: Impacts, after: np.ndarray, stops: np.ndarray) -> Finding:
-    """Slip after over that before, by the bilinear law; `stops` where friction can stop it."""
-    partial = (after < 0)[stops & (balls.e_t > SLACK)]
-    slides = after[~stops]
-    return claim(
-        "CR-spin-bilinear",
-        "4.2.5",
-        "slip by the bilinear law, spheres: so near to normal that friction can stop it (e_t > 0), and the others",
-        '"reversed (at least in part)"; "not reversed"',
-        f"reversed in {partial.sum()} of {partial.size}; in {(slides < -SLACK).sum()} of {slides.size}",
-        holds=bool(partial.all()) and not (slides < -SLACK).any(),
-    )
+def _infinite(impacts: Impacts, progress: Progress) -> tuple[dict[str, Computed], Grid]:
+    """Friction that nothing overcomes, in a plane.
 
-
-def _infinite(config: Laws, everything: Impacts, progress: Progress) -> tuple[list[Finding], Grid]:
-    """Friction that nothing overcomes, in a plane."""
-    impacts = planar(everything).having(mu=config.infinite.friction)
-    two = plastic(np.linalg.inv(impacts.W), impacts.v, NORMAL)[1]
-    pulls, speed = slips(two, NORMAL, impacts.mu), np.linalg.norm(impacts.v, axis=-1)
-    laws = (*WITHOUT_TANGENTIAL, "smith")
-    rows, dead, beyond = [], {}, dict.fromkeys(("e", "kappa", "both"), 0)
-    for e in config.infinite.restitution:
-        for law in laws:
+    The new law reaches impulses with e in [0, 1] and kappa in [0, 2].
+    """
+    two = impacts.plastic()[1]
+    pulls, rows, dead, beyond = slips(two, impacts.mu), [], {}, {"e": 0, "kappa": 0, "both": 0}
+    for e in (0.0, 0.5, 1.0):
+        for law in (*WITHOUT_TANGENTIAL, "smith"):
             found = answer(impacts.having(e=e), law, progress)
-            high, wide = _beyond(impacts, two, found.impulse)
+            reached, kappa = -found.velocity[:, 2] / impacts.v[:, 2], found.impulse[:, 0] / two[:, 0]
+            high, wide = (reached < -SLACK) | (reached > 1 + SLACK), (kappa < -WIDE) | (kappa > 2 + WIDE)
             for name, flag in (("e", high & ~wide), ("kappa", wide & ~high), ("both", high & wide)):
-                beyond[name] += int(flag.sum())
-            covered = ~(high | wide)
+                beyond[name] += flag.sum()
+            shares = ~(high | wide), ~(high | wide)[pulls], found.energy > 1 + SLACK
+            rows.append([e, law, *(100 * share.mean() for share in shares)])
             if e == 0:
-                dead[law] = np.linalg.norm(found.velocity, axis=-1) < SLACK * speed
-            rows.append(
-                [e, law, 100 * covered.mean(), 100 * covered[pulls].mean(), 100 * (found.energy > 1 + SLACK).mean()]
-            )
+                dead[law] = length(found.velocity) < SLACK * length(impacts.v)
     columns = ("e", "law", "covered by the new law (%)", "of those where P_II pulls (%)", "gain energy (%)")
-    grid = Grid("Infinite friction: shares of planar impacts", columns, rows)
-    return [_dead(config, dead, pulls), _cover(rows, beyond)], grid
-
-
-def _dead(config: Laws, dead: dict[str, np.ndarray], pulls: np.ndarray) -> Finding:
-    wrong = sum(int(still[pulls].sum()) for still in dead.values())
+    wrong, n = sum(still[pulls].sum() for still in dead.values()), pulls.sum()
     rest = ", ".join(f"{law} {100 * still[~pulls].mean():.0f} %" for law, still in dead.items())
-    return claim(
-        "CR-infinite-dead",
-        "3.4",
-        f"dead impacts with e = 0 and friction {config.infinite.friction:g}, in a plane, {len(dead)} laws",
-        '"e = 0, mu = infinity does not necessarily mean a dead collision"',
-        f"{wrong} of the {pulls.sum()} where P_II pulls; of the other {(~pulls).sum()}: {rest}",
-        holds=not wrong and bool(pulls.any()),
-    )
+    words = {"friction": impacts.mu[0], "laws": len(dead), "wrong": wrong, "pulls": n, "others": len(pulls) - n}
+    least, most = (bound(row[2] for row in rows) for bound in (min, max))
+    cover = claimed(least == 100, least=least, most=most, count=sum(beyond.values()), beyond=beyond)
+    both = {"CR-infinite-dead": claimed(not wrong and n, **words, rest=rest), "CR-infinite-cover": cover}
+    return both, Grid("Infinite friction: shares of planar impacts", columns, rows)
 
 
-def _cover(rows: list[list], beyond: dict[str, int]) -> Finding:
-    shares = [row[2] for row in rows]
-    count = sum(beyond.values())
-    return claim(
-        "CR-infinite-cover",
-        "5.2",
-        "planar impacts in which the new law reaches what another law gives",
-        '"the new law covers the other laws considered"',
-        f"{min(shares):.0f} to {max(shares):.0f} %, by law and restitution",
-        holds=min(shares) == 100,
-        why=f"True in figure 7 (CR-fig7-cover), not in general. Of {count} impulses beyond its reach {beyond['e']} "
-        f"have kinematic e above 1, {beyond['kappa']} a kappa outside 0 to 2 (tangential impulse against that of "
-        f"P_II, or more than twice it), {beyond['both']} both.",
-        verdict="differs",
-    )
+class Seen(NamedTuple):
+    """What each law does on impacts that graze."""
+
+    impacts: Impacts
+    two: np.ndarray  # P_II
+    inside: np.ndarray  # P_II is inside the friction cone
+    found: dict[str, Answer]
+    flags: dict[str, dict[str, np.ndarray]]  # of each law, by column of the grid
+
+    @classmethod
+    def of(cls, given: Impacts, progress: Progress) -> "Seen":
+        """Impacts, with a slip of 1 m/s and nearly no approach."""
+        slip = given.v[:, :2] / length(given.v[:, :2])[:, None]
+        impacts = given._replace(v=np.column_stack([slip, np.full(len(slip), -NEARNESS)]))
+        two, found, flags = impacts.plastic()[1], {}, {}
+        for law in LAWS:
+            found[law] = own = answer(impacts, law, progress)
+            low, high = (answer(impacts.having(e=e), law, progress).impulse for e in (0, 1))
+            flags[law] = {
+                "no answer": ~own.good,
+                "some impulse": length(own.impulse) > SOME * length(two),
+                "normal rebound": own.velocity[:, 2] > SOME,
+                "slip reversed": (own.velocity[:, :2] * slip).sum(-1) < -SOME,
+                "depends on e": np.abs(high - low).max(-1) > SOME * length(two),
+            }
+        return cls(impacts, two, ~slips(two, impacts.mu), found, flags)
+
+    def counts(self, flag: str) -> dict[str, int]:
+        return {law: int(own[flag].sum()) for law, own in self.flags.items()}
 
 
-def _beyond(impacts: Impacts, two: np.ndarray, P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Whether the new law fails to reach a planar impulse: its e is not in [0, 1], its kappa not in [0, 2]."""
-    e = -(impacts.v[:, 2] + times(impacts.W, P)[:, 2]) / impacts.v[:, 2]
-    kappa = P[:, 0] / two[:, 0]
-    return (e < -SLACK) | (e > 1 + SLACK), (kappa < -WIDE) | (kappa > 2 + WIDE)
+def grazing(config: Laws, progress: Progress) -> Result:
+    space = drawn(config.population)["gripping"].every(config.population.every)
+    grip = space.mu * length(space.W[:, :2, 2]) / np.abs(space.W[:, 0, 2])  # the friction that grips in a plane
+    seen = {"plane": Seen.of(planar(space)._replace(mu=grip), progress), "space": Seen.of(space, progress)}
+    columns = list(seen["space"].flags[LAWS[0]])
+    rows = [[name, law, *(own.counts(x)[law] for x in columns)] for name, own in seen.items() for law in LAWS]
+    found = {"CR-grazing": _case(config.grazing, progress), **_rebounds(*seen.values())}
+    found |= _planar(seen["plane"]) | _spatial(seen["space"])
+    return Result(found, grids=[Grid(f"{len(grip)} grazing impacts each", ("where", "law", *columns), rows)])
+
+
+def _case(case: Case, progress: Progress) -> Computed:
+    """One impact that grazes ever more."""
+    impacts = one(case).take(np.zeros(len(NORMAL), int))
+    impacts.v[:, 2] = NORMAL
+    routh, new_law = (answer(impacts, law, progress) for law in ("poisson", "chatterjee_ruina"))
+    shown, vanishing = ([f"({', '.join(f'{x:.9g}' for x in P)})" for P in law.impulse] for law in (routh, new_law))
+    words = {
+        "shown": "; ".join(f"{x:g}: {P}" for x, P in zip(NORMAL, shown, strict=True)),
+        "rebound": ", ".join(f"{x:.9f}" for x in routh.velocity[:, 2]),
+        "events": "/".join(sorted({events.replace("l", "") for events in jimpact.event_sequence(routh.impact)})),
+        "jam": impacts.W[0, 2, 2] - case.friction * length(impacts.W[0, :2, 2]),
+        "first": f"{vanishing[0]} at {NORMAL[0]:g}",
+        "later": f"{vanishing[-2]} at {NORMAL[-2]:g}",
+    }
+    return claimed(routh.velocity[-1, 2] > SOME > new_law.velocity[-1, 2], **words)
+
+
+def _rebounds(plane: Seen, space: Seen) -> dict[str, Computed]:
+    n, columns = 2 * len(plane.two), ("normal rebound", "slip reversed")
+    up, back = ({law: plane.counts(x)[law] + space.counts(x)[law] for law in LAWS} for x in columns)
+    rising = ", ".join(f"{law} {count}" for law, count in up.items() if count)
+    others = [law for law, count in up.items() if count and law not in ("poisson", "stronge")]
+    kinematic, tangential = sum(up[law] for law in KINEMATIC), not back["poisson"] and back["chatterjee_ruina"]
+    return {
+        "CR-grazing-kinematic": claimed(not kinematic, count=n, laws=", ".join(KINEMATIC), rising=kinematic),
+        "CR-grazing-routh": claimed(not others, rising=rising, count=n, others=", ".join(others)),
+        "CR-grazing-tangential": claimed(tangential, back=back, count=n),
+    }
+
+
+def _planar(seen: Seen) -> dict[str, Computed]:
+    inside, two, size = seen.inside, seen.two, length(seen.two)
+    whittaker, smith = (seen.found[law].impulse for law in ("whittaker", "smith"))
+    off, line = gap(whittaker[inside], two[inside]), (length(np.cross(smith, two)) / size**2).max()
+    along = ((smith * two).sum(-1) / size**2)[inside]
+    some = {law: seen.flags[law]["some impulse"] for law in ("whittaker", "smith")}
+    zero, by_e = {law: (flag & ~inside).sum() for law, flag in some.items()}, seen.counts("depends on e")["smith"]
+    only_one = not by_e and not zero["smith"] and some["smith"][inside].all()
+    words, bounds = {"inside": inside.sum(), "count": len(two), "zero": zero}, {"low": along.min(), "high": along.max()}
+    on = max(line, off) < SOME and bounds["low"] > 0 and bounds["high"] <= 2
+    return {
+        "CR-grazing-whittaker": claimed(off < SOME and not zero["whittaker"], **words, off=off),
+        "CR-grazing-smith": claimed(only_one, **words, by_e=by_e),
+        "CR-grazing-line": claimed(on, off=off, **bounds, line=line),
+    }
+
+
+def _spatial(seen: Seen) -> dict[str, Computed]:
+    inside, impacts, n = seen.inside, seen.impacts, len(seen.two)
+    whittaker, smith, has = seen.found["whittaker"], seen.found["smith"], seen.flags["smith"]["some impulse"]
+    extra = (seen.flags["whittaker"]["some impulse"] & ~inside).sum()
+    missing, surplus = (inside & ~has).sum(), (~inside & has).sum()
+    jams = (impacts.W[:, :2, 2] * impacts.v[:, :2]).sum(-1) * impacts.mu > impacts.W[:, 2, 2]
+    sine = (length(np.cross(smith.impulse, seen.two)) / length(smith.impulse) / length(seen.two))[has]
+    words = {"outside": (~inside).sum(), "inside": inside.sum(), "extra": extra, "missing": missing, "surplus": surplus}
+    words |= {"same": (has == jams).sum(), "count": n, "off": np.median(np.degrees(np.arcsin(np.clip(sine, 0, 1))))}
+    gains, most = (whittaker.energy > 1 + SOME).sum(), np.nanmax(whittaker.energy)
+    none = seen.counts("no answer")["whittaker"]
+    return {
+        "CR-grazing-space": claimed(not (extra or missing or surplus), **words),
+        "CR-grazing-whittaker-gain": only(gains=gains, none=none, count=n, most=most),
+    }

@@ -40,6 +40,12 @@ def checker(law: str, dtype: str):
         margins = jimpact.permissible(W, v, impact.impulse, mu)
         size = jnp.abs(impact.impulse).sum(-1)
         energy = size * jnp.abs(v).max(-1)
+        info, reached = impact.info, jnp.abs(W).max((-1, -2)) * size
+        off, scale = {  # of what the law's stop rule wants
+            "stronge": (info.restitution_work + e * e * info.compression_work, energy),
+            "poisson": (impact.impulse[..., 2] - (1 + e) * info.compression_impulse, size),
+            "newton": (impact.velocity[..., 2] + e * v[..., 2], reached),
+        }[law]
         broken_gradient = sum(~jnp.isfinite(g.reshape(len(mu), -1)).all(-1) for g in gradient) > 0
         return {
             "nan value": ~jnp.isfinite(impact.impulse).all(-1),
@@ -47,6 +53,7 @@ def checker(law: str, dtype: str):
             "energy gain": (margins.dissipation < -slack * energy) & (law not in MAY_GAIN),
             "outside the cone": margins.friction < -slack * size * (1 + mu),
             "approaching": margins.separation < -slack * jnp.abs(v).max(-1),
+            "stop rule": jnp.abs(off) > slack * scale,
             "not OK": impact.outcome != jimpact.Outcome.OK,
         }
 

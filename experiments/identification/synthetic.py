@@ -17,7 +17,7 @@ from rich.progress import track
 
 import jimpact
 from jimpact.identify import Rebounds, constant, fit, plan
-from jimpact.identify.search import Problem, draw_starts, minimise
+from jimpact.identify.least_squares import Problem, draw_starts, minimise
 
 TRUTH = {"friction": 0.25, "restitution": 0.6}
 NAMES = tuple(TRUTH)

@@ -3,7 +3,7 @@
 from jimpact.reproduce import Paper, Part
 
 from . import bundles, hodographs, impulse, inertia, misprints, pin, table1, theorems
-from .forms import ImpactsForm, TheoremsForm
+from .forms import ROWS, ImpactsForm, TheoremsForm
 
 __all__ = ["PAPER"]
 
@@ -38,4 +38,5 @@ PAPER = Paper(
         Part("misprints", "Formulas to correct", IMPACTS, ImpactsForm, misprints.run),
     ],
     NOTES,
+    ROWS,
 )

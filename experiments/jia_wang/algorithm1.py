@@ -27,9 +27,12 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from .flow import cross, flow_of, unit_at
+
 __all__ = ["Fixed", "Run", "Steps", "Varied", "algorithm1", "centrifugal"]
 
 Energy = Literal["before", "after"]
+INVARIANT = 1e-6  # relative: slip that turns less keeps its direction
 
 
 class Fixed(NamedTuple):
@@ -68,16 +71,26 @@ class State(NamedTuple):
     steps: np.ndarray
 
 
-class Given(NamedTuple):
+class Given:
     """The impacts: W and its blocks, velocity before, friction, restitution."""
 
-    W: np.ndarray
-    B: np.ndarray
-    inverse: np.ndarray  # of B
-    d: np.ndarray
-    v: np.ndarray
-    mu: np.ndarray
-    e: np.ndarray
+    def __init__(self, W: np.ndarray, v: np.ndarray, mu: np.ndarray, e: np.ndarray) -> None:
+        self.W, self.v, self.mu, e = (np.asarray(field, float) for field in (W, v, mu, e))
+        self.B, self.d, self.e2 = self.W[:, :2, :2], self.W[:, :2, 2], e**2
+        self.inverse = np.linalg.inv(self.B)
+
+    def slope(self, g: np.ndarray) -> np.ndarray:
+        """(31)."""
+        return self.d - self.mu[:, None] * np.einsum("nij,nj->ni", self.B, _unit(g))
+
+    def impulse(self, g: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """(26)."""
+        tangential = np.einsum("nij,nj->ni", self.inverse, g - self.v[:, :2] - p[:, None] * self.d)
+        return np.concatenate([tangential, p[:, None]], -1)
+
+    def normal_velocity(self, impulse: np.ndarray) -> np.ndarray:
+        """(10)."""
+        return self.v[:, 2] + (self.W[:, 2] * impulse).sum(-1)
 
 
 def algorithm1(
@@ -93,20 +106,18 @@ def algorithm1(
     most: int = 100_000,
 ) -> Run:
     """Solve impacts (n, 3, 3), (n, 3), (n,), (n,); `closed=False` is NI. After `most` steps a lane is left as it is."""
-    W, v = np.asarray(inverse_inertia, float), np.asarray(velocity, float)
-    B = W[:, :2, :2]
-    given = Given(W, B, np.linalg.inv(B), W[:, :2, 2], v, np.asarray(friction, float), np.asarray(restitution, float))
-    zero = np.zeros(len(v))
-    state = State(v[:, :2], zero, zero, zero > 0, np.zeros(len(v), int))
-    active = np.ones(len(v), bool)
+    given = Given(inverse_inertia, velocity, friction, restitution)
+    zero = np.zeros(len(given.v))
+    state = State(given.v[:, :2], zero, zero, zero > 0, zero.astype(int))
+    active = zero == 0
     while active.any():
-        dg = _slope(given, state.g)
+        dg = given.slope(state.g)
         if closed:
-            active = active & (np.abs(_cross(state.g, dg)) >= tolerance)
+            active = active & (np.abs(cross(state.g, dg)) >= tolerance)
         if active.any():
             state = _euler(given, state, dg, active, steps, energy)
             active = active & ~(state.restituting & (state.E <= 0)) & (state.steps < most)
-    impulse = _impulse(given, state.g, state.p)
+    impulse = given.impulse(state.g, state.p)
     return Run(_finish(given, state, impulse) if closed else impulse, state.steps, state.p)
 
 
@@ -115,60 +126,52 @@ def _euler(given: Given, state: State, dg: np.ndarray, active: np.ndarray, steps
     size = steps.size if isinstance(steps, Fixed) else _step_size(given, state.g, dg, steps)
     h = np.where(active, size, 0.0)
     g, p = state.g + h[:, None] * dg, state.p + h
-    before, after = (_normal_velocity(given, _impulse(given, *at)) for at in ((state.g, state.p), (g, p)))
+    before, after = (given.normal_velocity(given.impulse(*at)) for at in ((state.g, state.p), (g, p)))
     E = state.E - h * (after if energy == "after" else before)
     ends = active & ~state.restituting & (after >= 0)
-    return State(g, p, np.where(ends, given.e**2 * E, E), state.restituting | ends, state.steps + active)
+    return State(g, p, np.where(ends, given.e2 * E, E), state.restituting | ends, state.steps + active)
 
 
 def _step_size(given: Given, g: np.ndarray, dg: np.ndarray, steps: Varied) -> np.ndarray:
     """(36) and (37)."""
-    r, speed = np.linalg.norm(g, axis=-1), np.linalg.norm(dg, axis=-1)
-    s = g / r[:, None]
+    r, speed, s = np.linalg.norm(g, axis=-1), np.linalg.norm(dg, axis=-1), _unit(g)
     turning = (dg - s * (s * dg).sum(-1, keepdims=True)) / (speed if steps.printed_curvature else r)[:, None]
     bend = -given.mu[:, None] * np.einsum("nij,nj->ni", given.B, turning)
-    curvature = np.abs(_cross(dg, bend)) / speed**3
+    curvature = np.abs(cross(dg, bend)) / speed**3
     return steps.share * steps.arc / speed + (1 - steps.share) * steps.turn / (curvature * speed)
 
 
 def _finish(given: Given, state: State, impulse: np.ndarray) -> np.ndarray:
     """6.3 and 6.2: straight slip until it stops, then stick or the centrifugal direction."""
-    s = state.g / np.linalg.norm(state.g, axis=-1, keepdims=True)
-    rate = (s * _slope(given, state.g)).sum(-1)
+    s, one = _unit(state.g), np.ones((len(state.g), 1))
+    rate = (s * given.slope(state.g)).sum(-1)
     reach = np.where(rate < 0, np.linalg.norm(state.g, axis=-1) / np.where(rate < 0, -rate, 1), np.inf)
+    line = np.concatenate([-given.mu[:, None] * s, one], -1)
     over = state.restituting & (state.E <= 0)
-    line = np.concatenate([-given.mu[:, None] * s, np.ones((len(s), 1))], -1)
     E, restituting, gone, over = _straight(given, state.E, state.restituting, over, impulse, line, reach)
     impulse = impulse + gone[:, None] * line
-    polished = _impulse(given, np.zeros_like(state.g), impulse[:, 2])
-    impulse = np.where(over[:, None], impulse, polished)
+    impulse = np.where(over[:, None], impulse, given.impulse(np.zeros_like(state.g), impulse[:, 2]))
     stuck = np.einsum("nij,nj->ni", given.inverse, given.d)
-    slides = ~over & (np.linalg.norm(stuck, axis=-1) > given.mu)
-    for lane in np.flatnonzero(slides):
-        stuck[lane] = given.mu[lane] * centrifugal(given.B[lane], given.d[lane], given.mu[lane])
-    last = np.concatenate([-stuck, np.ones((len(s), 1))], -1)
+    for lane in np.flatnonzero(~over & (np.linalg.norm(stuck, axis=-1) > given.mu)):
+        stuck[lane] = given.mu[lane] * centrifugal(given.W[lane], given.mu[lane])
+    last = np.concatenate([-stuck, one], -1)
     gone = _straight(given, E, restituting, over, impulse, last, np.full(len(s), np.inf))[2]
     return impulse + gone[:, None] * last
 
 
 def _straight(
-    given: Given,
-    E: np.ndarray,
-    restituting: np.ndarray,
-    over: np.ndarray,
-    impulse: np.ndarray,
-    rate: np.ndarray,
-    reach: np.ndarray,
+    given: Given, E: np.ndarray, restituting: np.ndarray, over: np.ndarray, impulse: np.ndarray, *line: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Energy, phase, normal impulse gone and whether the impact is over, where the impulse grows at a constant rate.
+    """Energy, phase, normal impulse gone and whether the impact is over, on a line: (rate of the impulse, its length).
 
     E' = -vz is linear, so that compression ends at a root of it, and restitution at the larger root of E.
     """
-    vz, k = _normal_velocity(given, impulse), (given.W[:, 2] * rate).sum(-1)
+    rate, reach = line
+    vz, k = given.normal_velocity(impulse), (given.W[:, 2] * rate).sum(-1)
     to_rest = np.where(restituting, 0, -vz / k)
     ends = ~over & ~restituting & (to_rest <= reach)
     first = np.where(ends, to_rest, 0)
-    E = np.where(ends, given.e**2 * (E - vz * first - k * first**2 / 2), E)
+    E = np.where(ends, given.e2 * (E - vz * first - k * first**2 / 2), E)
     vz, restituting = np.where(ends, 0, vz), restituting | ends
     to_end = (np.sqrt(np.maximum(vz**2 + 2 * k * E, 0)) - vz) / k
     stops = ~over & restituting & (first + to_end <= reach)
@@ -177,43 +180,14 @@ def _straight(
     return E - vz * second - k * second**2 / 2, restituting, np.where(over, 0, first + second), over | stops
 
 
-def centrifugal(B: np.ndarray, d: np.ndarray, mu: float) -> np.ndarray:
-    """The unit vector along which slip leaves zero, by the quartic after Theorem 5."""
-    c, q, n = np.array([-1.0, 0.0, 1.0]), np.array([2.0, 0.0]), np.array([1.0, 0.0, 1.0])
-    terms = (
-        (d[1], (c, n)),
-        (-d[0], (q, n)),
-        (-mu * B[0, 1], (c, c)),
-        (mu * B[0, 1], (q, q)),
-        (mu * (B[0, 0] - B[1, 1]), (c, q)),
-    )
-    quartic = np.zeros(1)
-    for factor, pair in terms:
-        quartic = np.polyadd(quartic, factor * np.polymul(*pair))
-    roots = np.roots(quartic)
-    eta = roots[np.abs(roots.imag) < 1e-9].real
-    every = np.concatenate([[[-1.0, 0.0]], np.stack([1 - eta**2, 2 * eta], -1) / (1 + eta**2)[:, None]])
-    growth = (every * (d - mu * every @ B)).sum(-1)
-    turns = np.abs(_cross(every, d - mu * every @ B)) > 1e-6 * (np.linalg.norm(d) + mu * np.linalg.norm(B))
-    return every[np.where(turns, -np.inf, growth).argmax()]
+def centrifugal(inverse_inertia: np.ndarray, friction: float) -> np.ndarray:
+    """The unit vector along which slip leaves zero: a root of h, as in the quartic after Theorem 5, where g > 0."""
+    flow = flow_of(inverse_inertia, friction)
+    angles = np.angle(np.roots(flow.h))
+    growth, turns = flow.rates(angles)
+    size = np.linalg.norm(inverse_inertia[:2, 2]) + friction * np.linalg.norm(inverse_inertia[:2, :2])
+    return unit_at(angles[np.where(np.abs(turns) > INVARIANT * size, -np.inf, growth).argmax()])
 
 
-def _slope(given: Given, g: np.ndarray) -> np.ndarray:
-    """(31)."""
-    s = g / np.linalg.norm(g, axis=-1, keepdims=True)
-    return given.d - given.mu[:, None] * np.einsum("nij,nj->ni", given.B, s)
-
-
-def _impulse(given: Given, g: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """(26)."""
-    tangential = np.einsum("nij,nj->ni", given.inverse, g - given.v[:, :2] - p[:, None] * given.d)
-    return np.concatenate([tangential, p[:, None]], -1)
-
-
-def _normal_velocity(given: Given, impulse: np.ndarray) -> np.ndarray:
-    """(10)."""
-    return given.v[:, 2] + (given.W[:, 2] * impulse).sum(-1)
-
-
-def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+def _unit(g: np.ndarray) -> np.ndarray:
+    return g / np.linalg.norm(g, axis=-1, keepdims=True)

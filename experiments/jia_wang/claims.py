@@ -7,247 +7,104 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jimpact.reproduce import Finding, claim, new, number, unchecked
+from jimpact.reproduce import Computed, claimed, numbers, only
 
-from .bodies import case_of
-from .closed_form import flow_of
-from .forms import ColumnsPrinted, Icosahedron, ImpactsForm, Pin, values
-from .straight import slip_at, straight_at, within_product
+from .algorithm1 import Run
+from .flow import flow_of, slip_at, straight_at, within_product
+from .forms import ImpactsForm, Pair
 
 __all__ = ["Half", "claims"]
 
-WHERE = "6.4"
-TABLE = "By the times of Table 1."
+COMPARABLE = 2.0  # errors within this factor
+NDSOLVE = np.array([0.00252722, 0.00368162, 0.00316682])  # s, printed for three schemes of Mathematica
 
 
 class Half(NamedTuple):
-    """One half of Table 1: what is printed, and errors (N s) and times (us) of NI, FS, VS as computed."""
+    """One half of Table 1: what is printed, and runs of NI, FS, VS with energy before and after the velocity."""
 
-    name: str
-    scene: Icosahedron | Pin
-    errors: list[float]
+    scene: Pair
+    exact: np.ndarray  # total impulse
+    explicit: list[Run]
+    listed: list[Run]
     microseconds: list[float]
 
     @property
-    def said(self) -> ColumnsPrinted:
-        return self.scene.table1.printed
+    def truth(self) -> np.ndarray:
+        """The total impulse that the paper calls true."""
+        return np.asarray(self.scene.impulse)
 
     @property
-    def seconds(self) -> np.ndarray:
-        return values(self.said.seconds)
+    def run_steps(self) -> list[int]:
+        return [int(run.steps[0]) for run in self.explicit]
 
     @property
-    def said_errors(self) -> np.ndarray:
-        return values(self.said.errors)
+    def errors(self) -> list[float]:
+        """Against the printed truth."""
+        return self.gaps(self.explicit, self.truth)
+
+    def gaps(self, runs: list[Run], to: np.ndarray) -> list[float]:
+        return [float(np.linalg.norm(run.impulse[0] - to)) for run in runs]
+
+    def printed(self, what: str) -> np.ndarray:
+        """Steps, seconds or errors of NI, FS, VS."""
+        return np.array(getattr(self.scene.table1.printed, what), float)
 
 
-def claims(config: ImpactsForm, halves: list[Half]) -> list[Finding]:
+def claims(config: ImpactsForm, halves: list[Half]) -> dict[str, Computed]:
     """One row for each statement."""
-    icosahedron, pin = halves
-    return [
-        *_icosahedron(config, icosahedron),
-        *_pin(config, pin),
-        number(
-            "JW-7-time",
-            "7",
-            "time of VS, icosahedron, pin (ms)",
-            [config.table1.printed.milliseconds] * len(halves),
-            [1e3 * half.seconds[2] for half in halves],
-            TABLE,
-            "differs",
-        ),
-        *_ndsolve(config, icosahedron),
-        *_truth(config, halves),
-        *_computed(halves),
-    ]
+    unchecked = {"JW-6.4-NDSolve-accuracy": only(), "JW-Table1-seconds": only()}
+    return _icosahedron(halves[0]) | _pin(halves[1]) | _truth(config, halves) | _both(halves) | unchecked
 
 
-def _icosahedron(config: ImpactsForm, half: Half) -> list[Finding]:
-    said, (ni, fs, vs), e = config.table1.printed, half.seconds, half.said_errors
-    mine = np.array(half.errors)
-    percent = 100 * (fs / vs - 1)
-    return [
-        number(
-            "JW-6.4-icosahedron-NI",
-            WHERE,
-            "VS is so many times faster than NI, icosahedron",
-            said.times_faster_than_ni,
-            ni / vs - 1,
-            f"{TABLE} The ratio is {ni / vs:.1f}.",
-            "differs",
-        ),
-        number(
-            "JW-6.4-icosahedron-FS",
-            WHERE,
-            "VS is so many percent faster than FS, icosahedron",
-            said.percent_faster_than_fs,
-            percent,
-            f"{TABLE} {percent:.1f} % is rounded down in the text.",
-            "convention" if percent // 10 == float(said.percent_faster_than_fs) // 10 else "differs",
-        ),
-        claim(
-            "JW-6.4-icosahedron-errors",
-            WHERE,
-            "errors of NI, FS, VS are comparable, icosahedron",
-            "comparable",
-            f"largest over least: {e.max() / e.min():.2f} in Table 1, {mine.max() / mine.min():.2f} by runs",
-            bool(max(e.max() / e.min(), mine.max() / mine.min()) < config.table1.comparable),
-            f"Comparable is taken as less than a factor of {config.table1.comparable:g}, for both.",
-            "differs",
-        ),
-    ]
+def _icosahedron(half: Half) -> dict[str, Computed]:
+    (ni, fs, vs), e, mine = half.printed("seconds"), half.printed("errors"), np.array(half.errors)
+    percent, spreads = 100 * (fs / vs - 1), (e.max() / e.min(), mine.max() / mine.min())
+    ratios = NDSOLVE / vs
+    return {
+        "JW-6.4-icosahedron-NI": numbers(ni / vs - 1, ratio=ni / vs),
+        "JW-6.4-icosahedron-FS": numbers(percent, percent=percent),
+        "JW-6.4-icosahedron-errors": claimed(max(spreads) < COMPARABLE, spreads=spreads, most=COMPARABLE),
+        "JW-6.4-NDSolve": numbers([ratios.min() - 1, ratios.max() - 1], ratios=ratios),
+    }
 
 
-def _pin(config: ImpactsForm, half: Half) -> list[Finding]:
-    said, (ni, fs, vs) = config.table1.printed, half.seconds
-    (e_ni, e_fs, e_vs), (m_ni, m_fs, m_vs) = half.said_errors, half.errors
-    return [
-        number(
-            "JW-6.4-pin-NI-time",
-            WHERE,
-            "VS takes 1/n of the time of NI, pin: n",
-            said.part_of_time_of_ni,
-            ni / vs,
-            TABLE,
-            "differs",
-        ),
-        claim(
-            "JW-6.4-pin-FS-time",
-            WHERE,
-            "VS against FS, pin",
-            "more than one time faster",
-            f"{fs / vs - 1:.2f} times faster",
-            bool(fs / vs - 1 > 1),
-            f"{TABLE} The ratio is {fs / vs:.2f}.",
-            "differs",
-        ),
-        number(
-            "JW-6.4-pin-NI-error",
-            WHERE,
-            "error of NI over that of VS, pin, by Table 1",
-            said.accuracy_over_ni,
-            e_ni / e_vs,
-            "By the errors of Table 1.",
-            "differs",
-        ),
-        number(
-            "JW-6.4-pin-NI-error-run",
-            WHERE,
-            "error of NI over that of VS, pin, by a run of both",
-            said.accuracy_over_ni,
-            m_ni / m_vs,
-            f"Against the printed truth: NI {m_ni:.3g}, VS {m_vs:.3g} N s (row JW-Table1-errors-pin). The error of VS "
-            "depends on the tolerance of event l, which is not printed.",
-            "differs",
-        ),
-        claim(
-            "JW-6.4-pin-FS-error",
-            WHERE,
-            "error of VS against FS, pin, by Table 1",
-            "slightly higher accuracy",
-            f"FS has {e_fs / e_vs:.2f} times the error of VS",
-            bool(e_fs > e_vs),
-            "By the errors of Table 1.",
-            "differs",
-        ),
-        claim(
-            "JW-6.4-pin-FS-error-run",
-            WHERE,
-            "error of VS against FS, pin, by a run of both",
-            "slightly higher accuracy",
-            f"FS has {m_fs / m_vs:.2f} times the error of VS",
-            bool(m_fs > m_vs),
-            f"Against the printed truth: FS {m_fs:.3g}, VS {m_vs:.3g} N s, with one tolerance for both.",
-            "differs",
-        ),
-    ]
+def _pin(half: Half) -> dict[str, Computed]:
+    ni, fs, vs = half.printed("seconds")
+    e_ni, e_fs, e_vs = half.printed("errors")
+    m_ni, m_fs, m_vs = half.errors
+    return {
+        "JW-6.4-pin-NI-time": numbers(ni / vs),
+        "JW-6.4-pin-FS-time": claimed(fs / vs - 1 > 1, faster=fs / vs - 1, ratio=fs / vs),
+        "JW-6.4-pin-NI-error": numbers(e_ni / e_vs),
+        "JW-6.4-pin-NI-error-run": numbers(m_ni / m_vs, NI=m_ni, VS=m_vs),
+        "JW-6.4-pin-FS-error": claimed(e_fs > e_vs, ratio=e_fs / e_vs),
+        "JW-6.4-pin-FS-error-run": claimed(m_fs > m_vs, ratio=m_fs / m_vs, FS=m_fs, VS=m_vs),
+    }
 
 
-def _ndsolve(config: ImpactsForm, half: Half) -> list[Finding]:
-    said, vs = config.table1.printed, half.seconds[2]
-    faster = values(said.ndsolve_seconds) / vs - 1
-    return [
-        number(
-            "JW-6.4-NDSolve",
-            WHERE,
-            "VS is so many times faster than NDSolve, icosahedron: least and most of three schemes",
-            said.times_faster_than_ndsolve,
-            [faster.min(), faster.max()],
-            f"By the printed {', '.join(said.ndsolve_seconds)} s and the time of VS in Table 1; ratios "
-            f"{', '.join(f'{x + 1:.2f}' for x in faster)}.",
-            "differs",
-        ),
-        unchecked(
-            "JW-6.4-NDSolve-accuracy",
-            WHERE,
-            "NDSolve is no more accurate than VS",
-            "",
-            "No errors of NDSolve are printed, and Mathematica is not run here.",
-        ),
-    ]
-
-
-def _truth(config: ImpactsForm, halves: list[Half]) -> list[Finding]:
+def _truth(config: ImpactsForm, halves: list[Half]) -> dict[str, Computed]:
     """The column "Truth": steps of 1e-6 until |gamma x gamma'| is below the tolerance, by a Runge-Kutta method."""
-    tolerance = config.table1.tolerance
-    words, counts, products = [], [], []
-    for half in halves:
-        case, given = case_of(half.scene), half.scene.table1
-        flow, last = flow_of(np.asarray(case.inverse_inertia), case.friction), float(half.scene.printed.impulse[2])
-        words.append(given.printed.truth_steps)
-        at = straight_at(flow, np.asarray(case.velocity[:2]), last, [within_product(flow, tolerance)])[0][0]
-        counts.append(at / given.step_truth)
-        angle, speed = slip_at(flow, np.asarray(case.velocity[:2]), float(words[-1]) * given.step_truth)
-        products.append(within_product(flow, 0.0)(angle, speed))
-    off = np.abs(np.array(counts) / values(words) - 1)
-    return [
-        number(
-            "JW-Table1-truth-steps",
-            "Table 1",
-            "steps of 1e-6 N s to the true values, icosahedron, pin",
-            words,
-            counts,
-            f"With the tolerance {tolerance:g} of |gamma x gamma'|, which is not printed; off by {off[0]:.2%}, "
-            f"{off[1]:.2%}. Where the printed steps end it is {products[0]:.5f}, {products[1]:.5f}.",
-            "convention" if off.max() < config.table1.truth else "differs",
-        ),
-        unchecked(
-            "JW-Table1-seconds",
-            "Table 1",
-            "times of truth, NI, FS, VS (s)",
-            "",
-            "Of Mathematica on a laptop, to which nothing here compares; ratios have rows.",
-        )._replace(printed="; ".join(f"{h.name} {h.said.truth_seconds}, {', '.join(h.said.seconds)}" for h in halves)),
-    ]
+    tolerance, counts, products = config.table1.tolerance, [], []
+    for scene in (half.scene for half in halves):
+        flow, slip = flow_of(scene.W, scene.friction), scene.v[:2]
+        at = straight_at(flow, slip, scene.impulse[2], [within_product(flow, tolerance)])[0][0]
+        counts.append(at / scene.table1.step_truth)
+        products.append(within_product(flow, 0.0)(*slip_at(flow, slip, scene.table1.end)))
+    off = [abs(n / float(half.printed("truth_steps")) - 1) for n, half in zip(counts, halves, strict=True)]
+    return {"JW-Table1-truth-steps": numbers(counts, tolerance=tolerance, off=off, products=products)}
 
 
-def _computed(halves: list[Half]) -> list[Finding]:
-    """Time per step in Table 1, and ratios of times by runs here."""
-    texts, gains, parts = [], [], []
+def _both(halves: list[Half]) -> dict[str, Computed]:
+    """Times of VS, time per step in Table 1, and ratios of times by runs here."""
+    each, gains, ratios = [], [], []
     for half in halves:
-        given = half.scene.table1.printed
-        seconds = np.append(float(given.truth_seconds), half.seconds)
-        each = 1e6 * seconds / np.append(float(given.truth_steps), values(given.steps))
-        texts.append(f"{half.name} {', '.join(f'{x:.0f}' for x in each)}")
-        parts.append(
-            f"{values(given.steps)[0] / values(given.steps)[2]:.1f} times the steps and "
-            f"{half.seconds[0] / half.seconds[2]:.1f} times the time ({half.name})"
-        )
         ni, fs, vs = half.microseconds
-        gains.append(f"{half.name} NI/VS {ni / vs:.1f}, FS/VS {fs / vs:.1f}")
-    return [
-        new(
-            "JW-Table1-per-step",
-            "Table 1",
-            "printed time per step: truth, NI, FS, VS (us)",
-            "; ".join(texts),
-            f"A step of NI does what a step of FS does, yet NI has {', '.join(parts)} of VS.",
-        ),
-        new(
-            "JW-6.4-run",
-            WHERE,
-            "times of NI and FS over that of VS, both in NumPy",
-            "; ".join(gains),
-            "CPU time per impact in a batch, same code for all three.",
-        ),
-    ]
+        seconds, steps = (np.append(half.printed(f"truth_{what}"), half.printed(what)) for what in ("seconds", "steps"))
+        each.append(1e6 * seconds / steps)
+        ratios.append((steps[1] / steps[3], seconds[1] / seconds[3]))
+        gains.append((ni / vs, fs / vs))
+    return {
+        "JW-7-time": numbers([1e3 * half.printed("seconds")[2] for half in halves]),
+        "JW-Table1-per-step": only(each=each, ratios=ratios),
+        "JW-6.4-run": only(gains=gains),
+    }

@@ -4,85 +4,74 @@ An invariant direction is reached only in the limit, unless slip starts on it. S
 paper prints none; without one the exact sequence has no l.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import jimpact
-from jimpact.plot import Track
-from jimpact.reproduce import (
-    Finding,
-    Grid,
-    Picture,
-    Progress,
-    Result,
-    claim,
-    directions_many,
-    new,
-    solve_many,
-    trace_many,
-)
+from jimpact import reproduce
+from jimpact.plotting.impact import Track
+from jimpact.reproduce import Computed, Grid, Picture, Progress, Result, claimed, only
 
-from .bodies import case_of
-from .closed_form import Flow, flow_of, impulse_between, least_slip, refined, speed_ratio
+from . import flow
+from .bodies import events_of
 from .drawing import Panel, hodographs, tracks
-from .forms import ImpactsForm, Instance
-from .straight import straight_at, within_angle, within_product
+from .forms import ImpactsForm, said
 
-__all__ = ["run", "velocities"]
+__all__ = ["kinds", "run", "velocities"]
 
 COLUMNS = ("figure", "impulse (N s)", "velocity after (m/s)", "events (N s)", "invariant directions: angle (deg), rate")
 ZOOM = 0.03  # m/s, about the origin of fig. 7
 GROWING = "4c"  # the figure on which the closed form is tried: slip turns all the way
+CLOSED_FORM = 1e-6  # relative: slip in closed form against the path of that figure
 
 
 class Seen(NamedTuple):
     """One hodograph."""
 
-    flow: Flow
-    velocity: np.ndarray  # before
+    flow: flow.Flow
+    slip: np.ndarray  # before
     exact: str  # sequence of events
     ends: dict[str, float]  # normal impulse of events but l
-    rays: tuple[np.ndarray, np.ndarray]  # invariant directions that there are, and their rates
+    rays: np.ndarray  # invariant directions (k, 2)
+    rates: np.ndarray
     least: float  # slip, m/s
 
 
 def run(config: ImpactsForm, progress: Progress) -> Result:
-    given, case = config.hodographs, case_of(config.icosahedron)
-    W, instances = np.asarray(case.inverse_inertia), given.instances
-    friction, velocity = np.array([one.friction for one in instances]), velocities(config)
-    impact = jimpact.require(solve_many(W, velocity, friction, case.restitution, progress=progress))
-    rays = list(zip(*directions_many(W, friction), strict=True))
-    lanes = tracks(trace_many(W, velocity, friction, case.restitution))
-    seen = [_seen(W, one.friction, velocity[i], impact, i, rays[i]) for i, one in enumerate(instances)]
-    near = [_with_line(one, config, [given.line_tolerance])[0] for one in seen]
-    findings, rows, panels = [], [], {}
-    for i, one in enumerate(instances):
-        findings.append(_finding(one, seen[i], near[i], config))
-        rows.append(_row(one.figure, impact, i, lanes[i].events, rays[i]))
-        title = f"{one.figure}: friction {one.friction:g}, sequence {near[i]}"
-        panels[one.figure] = Panel(title, lanes[i], _curve(seen[i].flow, lanes[i]), rays[i])
-    findings.append(_one_tolerance(instances, seen, config))
-    growing = [one.figure for one in instances].index(GROWING)
-    findings.append(_integrable(seen[growing].flow, lanes[growing], given.closed_form))
-    pictures = [_picture(key, panels, given.line_tolerance) for key in ("4", "7", "10")]
-    return Result(findings, pictures, [Grid("Impacts of figures 4, 7 and 10", COLUMNS, rows)])
+    given, case, velocity = config.hodographs, config.icosahedron, velocities(config)
+    friction = np.array([one.friction for one in given.instances])
+    many = case.W, velocity, friction, case.restitution
+    impact = jimpact.require(reproduce.solve_many(*many, progress=progress))
+    directions, rates = reproduce.directions_many(case.W, friction)
+    lanes = tracks(reproduce.trace_many(*many))
+    found, rows, panels, seen = {}, [], {}, {}
+    for i, one in enumerate(given.instances):
+        path, there, slip = flow.flow_of(case.W, one.friction), np.isfinite(rates[i]), velocity[i, :2]
+        least = flow.least_slip(path, slip, np.asarray(impact.velocity)[i, :2])
+        new = Seen(path, slip, *events_of(impact, i), directions[i, there], rates[i, there], least)
+        near = _with_line(new, config, [given.line_tolerance])[0]
+        found[f"JW-Fig{one.figure}"] = _sequence(f"JW-Fig{one.figure}", new, near, config)
+        rows.append(_row(one.figure, impact, i, lanes[i].events, new))
+        title = f"{one.figure}: friction {one.friction:g}, sequence {near}"
+        panels[one.figure] = Panel(title, lanes[i], _curve(path, lanes[i]), one.friction)
+        seen[one.figure] = new
+    found["JW-one-tolerance"] = _one_tolerance(seen, config)
+    found["JW-integrable"] = _integrable(seen[GROWING].flow, panels[GROWING].track)
+    pictures = [_picture(case.W, key, panels, given.line_tolerance) for key in ("4", "7", "10")]
+    return Result(found, pictures, [Grid("Impacts of figures 4, 7 and 10", COLUMNS, rows)])
 
 
 def velocities(config: ImpactsForm) -> np.ndarray:
     """Contact velocity before each instance: that of fig. 3 with the velocity of body 1 exchanged."""
     scene = config.icosahedron
     changes = [np.subtract(one.velocity_1, scene.body_1.velocity) for one in config.hodographs.instances]
-    return np.asarray(scene.contact_velocity) + changes
+    return scene.v + changes
 
 
-def _seen(W: np.ndarray, friction: float, velocity: np.ndarray, impact: jimpact.Impact, i: int, rays: tuple) -> Seen:
-    exact = str(jimpact.event_sequence(impact)[i]).replace("l", "")
-    at = {"c": impact.info.compression_end[i], "s": impact.info.slip_end[i], "r": impact.impulse[i, 2]}
-    there = np.isfinite(rays[1])
-    least = least_slip(W, friction, velocity, np.asarray(impact.velocity[i]))
-    ends = {letter: float(at[letter]) for letter in exact}
-    return Seen(flow_of(W, friction), velocity, exact, ends, (rays[0][there], rays[1][there]), least)
+def kinds(rates: np.ndarray) -> list[str]:
+    """How many directions are centripetal and centrifugal, by the rates of slip along them."""
+    return [f"{int((rates <= 0).sum())} centripetal", f"{int((rates > 0).sum())} centrifugal"]
 
 
 def _with_line(seen: Seen, config: ImpactsForm, angles: list[float]) -> list[str]:
@@ -90,10 +79,10 @@ def _with_line(seen: Seen, config: ImpactsForm, angles: list[float]) -> list[str
 
     Algorithm 1 takes slip that is straight and decreases to zero, also where it would turn.
     """
-    tests = [within_angle(seen.rays[0], angle) for angle in angles]
-    tests.append(within_product(seen.flow, config.table1.tolerance))
+    tests = [flow.within_angle(seen.rays, angle) for angle in angles]
+    tests.append(flow.within_product(seen.flow, config.table1.tolerance))
     sequences: list[str] = []
-    for at, rate in straight_at(seen.flow, seen.velocity[:2], seen.ends["r"], tests):
+    for at, rate in flow.straight_at(seen.flow, seen.slip, seen.ends["r"], tests):
         ends = dict(seen.ends)
         if at < ends.get("s", np.inf):
             ends["l"] = at
@@ -105,100 +94,61 @@ def _with_line(seen: Seen, config: ImpactsForm, angles: list[float]) -> list[str
     return sequences
 
 
-def _curve(flow: Flow, track: Track) -> np.ndarray:
+def _sequence(id: str, seen: Seen, near: str, config: ImpactsForm) -> Computed:
+    """Sequence and numbers of directions against the print; and whether slip could stop."""
+    counts, turning = kinds(seen.rates), seen.flow.turning(flow.angle_of(seen.rays[seen.rates <= 0]))
+    words: dict[str, Any] = {"near": near, "angle": config.hodographs.line_tolerance, "directions": ", ".join(counts)}
+    words |= {"share": seen.least / np.hypot(*seen.slip), "repel": int((turning > 0).sum()), "inward": len(turning)}
+    words |= {"tolerance": config.table1.tolerance, "by_algorithm": _with_line(seen, config, [])[0]}
+    return claimed(said("hodographs", id) <= {seen.exact, *counts}, exact=seen.exact, least=seen.least, **words)
+
+
+def _curve(path: flow.Flow, track: Track) -> np.ndarray:
     """The hodograph, finer while slip turns: until its direction is all but invariant."""
-    line = next((p for letter, p in track.events if letter == "l"), np.inf)
-    return refined(flow, track.sliding_velocity, int((track.normal_impulse <= line).sum()))
+    turning = track.normal_impulse <= dict(track.events).get("l", np.inf)
+    finer = flow.refined(path, track.sliding_velocity[turning])
+    return np.concatenate([finer, track.sliding_velocity[~turning]])
 
 
-def _finding(one: Instance, seen: Seen, near: str, config: ImpactsForm) -> Finding:
-    """Sequence and numbers of directions against the print."""
-    said, rates, angle = one.printed, seen.rays[1], config.hodographs.line_tolerance
-    counts = {"centripetal": int((rates <= 0).sum()), "centrifugal": int((rates > 0).sum())}
-    told = {name: getattr(said, name) for name in counts if getattr(said, name) is not None}
-    printed = "; ".join([said.sequence, *([", ".join(f"{n} {name}" for name, n in told.items())] if told else [])])
-    counted = all(counts[name] == n for name, n in told.items())
-    computed = f"{seen.exact} exactly, {near} within {angle:g} rad; " + ", ".join(f"{n} {k}" for k, n in counts.items())
-    if said.sequence == seen.exact:
-        why, verdict = f"The exact sequence is taken, not {near} within {angle:g} rad as elsewhere.", "differs"
-    elif said.sequence == near:
-        why, verdict = f"As printed within {angle:g} rad; the exact sequence has no l.", "convention"
-    else:
-        why, verdict = _never(seen, config), "differs"
-    holds = counted and said.sequence == seen.exact
-    where, what = f"fig. {one.figure}", "events, invariant directions"
-    return claim(f"JW-Fig{one.figure}", where, what, printed, computed, holds, why, verdict)
-
-
-def _never(seen: Seen, config: ImpactsForm) -> str:
-    """Why slip does not stop."""
-    inward = seen.rays[0][seen.rays[1] <= 0]
-    turning = seen.flow.turning(np.arctan2(inward[:, 1], inward[:, 0]))
-    by_algorithm = _with_line(seen, config, [])[0]
-    return (
-        f"Slip comes down to {seen.least:.4f} m/s ({seen.least / np.hypot(*seen.velocity[:2]):.1%} of the start) and "
-        f"turns: {int((turning > 0).sum())} of {len(turning)} centripetal directions repel. Algorithm 1 with the "
-        f"tolerance {config.table1.tolerance:g} of |gamma x gamma'| would see {by_algorithm}."
-    )
-
-
-def _one_tolerance(instances: list[Instance], seen: list[Seen], config: ImpactsForm) -> Finding:
+def _one_tolerance(seen: dict[str, Seen], config: ImpactsForm) -> Computed:
     """Whether one tolerance gives the sequences of all figures."""
     angles = config.hodographs.tolerances
-    tried = list(zip(*(_with_line(one, config, angles) for one in seen), strict=True))
-    said = [one.printed.sequence for one in instances]
+    printed = dict(piece.split() for piece in said("hodographs", "JW-one-tolerance"))
     names = ["exactly", *(f"{a:g} rad" for a in angles), f"|gamma x gamma'| < {config.table1.tolerance:g}"]
-    right = [sum(a == b for a, b in zip(said, row, strict=True)) for row in ([one.exact for one in seen], *tried)]
-    stops = [one.figure for one in instances if "s" in one.printed.sequence and "l" not in one.printed.sequence]
-    return claim(
-        "JW-one-tolerance",
-        "figs. 4, 7, 10",
-        "one tolerance of event l for all eight figures",
-        ", ".join(f"{one.figure} {one.printed.sequence}" for one in instances),
-        "right: " + "; ".join(f"{name} {k} of {len(said)}" for name, k in zip(names, right, strict=True)),
-        max(right) == len(said),
-        "Where slip stops it does so along an invariant direction, so that any tolerance has l before s, and figs. "
-        f"{', '.join(stops)} print s without l. In the rows above the exact sequence or that within "
-        f"{config.hodographs.line_tolerance:g} rad is taken, whichever is printed.",
-        "differs",
-    )
+    tried = {figure: [one.exact, *_with_line(one, config, angles)] for figure, one in seen.items()}
+    right = [sum(tried[figure][k] == sequence for figure, sequence in printed.items()) for k in range(len(names))]
+    words = "; ".join(f"{name} {count} of {len(seen)}" for name, count in zip(names, right, strict=True))
+    return claimed(max(right) == len(seen), right=words, angle=config.hodographs.line_tolerance)
 
 
-def _integrable(flow: Flow, track: Track, limit: float) -> Finding:
+def _integrable(path: flow.Flow, track: Track) -> Computed:
     """Slip speed in closed form along a traced path, and the normal impulse by one quadrature."""
     slip, p = track.sliding_velocity, track.normal_impulse
-    angles, speed = np.unwrap(np.arctan2(slip[:, 1], slip[:, 0])), np.linalg.norm(slip, axis=-1)
-    gap = np.abs(speed[0] * speed_ratio(flow, angles) / speed - 1).max()
-    if gap > limit:
-        raise ValueError(f"slip in closed form is off by {gap:.0e}, relative; at most {limit:g} is expected")
+    angles, speed = np.unwrap(flow.angle_of(slip)), np.linalg.norm(slip, axis=-1)
+    gap = np.abs(speed[0] * flow.speed_ratio(path, angles) / speed - 1).max()
+    if gap > CLOSED_FORM:
+        raise ValueError(f"slip in closed form is off by {gap:.0e}, relative; at most {CLOSED_FORM:g} is expected")
     half = len(p) // 2
-    between = impulse_between(flow, speed[0], angles[0], angles[half])
-    return new(
-        "JW-integrable",
-        "abstract, 1",
-        "slip speed by slip angle in closed form",
-        f"within {gap:.0e} of the path of fig. {GROWING}",
-        "The paper calls (31) over I_z generally non-integrable. Over the slip angle a, ln r is a rational integral in "
-        "exp(i a), so that r is a product of powers; the normal impulse is one quadrature, "
-        f"{between:.9f} at the middle sample, {p[half]:.9f} traced.",
-        digits=float(-np.log10(gap)),
-    )
+    between = flow.impulse_between(path, speed[0], angles[0], angles[half])
+    return only("", float(-np.log10(gap)), gap=gap, figure=GROWING, between=between, traced=p[half])
 
 
-def _row(figure: str, impact: jimpact.Impact, i: int, events: tuple, rays: tuple[np.ndarray, np.ndarray]) -> list[str]:
-    angles = np.degrees(np.arctan2(rays[0][:, 1], rays[0][:, 0])) % 360
-    order = np.argsort(angles)[: int(np.isfinite(angles).sum())]
+def _row(figure: str, impact: jimpact.Impact, i: int, events: tuple, seen: Seen) -> list[str]:
+    angles = np.degrees(flow.angle_of(seen.rays)) % 360
     return [
         figure,
         ", ".join(f"{x:.9f}" for x in impact.impulse[i]),
         ", ".join(f"{x + 0.0:.9f}" for x in np.round(impact.velocity[i], 12)),
         ", ".join(f"{letter} {p:.9f}" for letter, p in events),
-        "; ".join(f"{angles[k]:.6f}, {rays[1][k]:+.6f}" for k in order),
+        "; ".join(f"{angles[k]:.6f}, {seen.rates[k]:+.6f}" for k in np.argsort(angles)),
     ]
 
 
-def _picture(key: str, panels: dict[str, Panel], tolerance: float) -> Picture:
+def _picture(W: np.ndarray, key: str, panels: dict[str, Panel], tolerance: float) -> Picture:
     own = [panel for figure, panel in panels.items() if figure.rstrip("abcd") == key]
-    fig = hodographs(own, 2 if key == "4" else len(own), tolerance, zoom=ZOOM if key == "7" else 0.0)
-    caption = f"Fig. {key}: hodographs of the impact of fig. 3 with other friction and approach."
-    return Picture(f"fig{key}", fig, caption)
+    columns, zoom = (2, 0.0) if key == "4" else (len(own), ZOOM if key == "7" else 0.0)
+    caption = (
+        f"Fig. {key}: hodographs of the impact of fig. 3 with other friction and approach. c compression ends, s slip "
+        f"stops, l slip is within {tolerance:g} rad of an invariant direction, r end."
+    )
+    return Picture(f"fig{key}", hodographs(W, own, columns, zoom=zoom), caption)

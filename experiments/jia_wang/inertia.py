@@ -4,205 +4,101 @@ import jax.numpy as jnp
 import numpy as np
 
 import jimpact
-from jimpact.reproduce import Finding, Progress, Result, claim, digits_of, new, number, unchecked
+from jimpact.reproduce import Computed, Progress, Result, claimed, digits_of, numbers, only
 
-from .bodies import UPPER, Fitted, fitted_rotation, fitted_within_rounding, inverse_inertia, spin_change, upper
-from .forms import Icosahedron, ImpactsForm, Rigid, values
+from . import bodies
+from .forms import Icosahedron, ImpactsForm
 from .solids import polyhedron, truncated_icosahedron
 
 __all__ = ["run"]
 
 UP = np.array([0.0, 0.0, 1.0])
+EXACT = 1e-12  # relative: formulas against formulas
+COUNT, SEED = 200, 2  # of pairs of balls
+MASS, RADIUS = (0.1, 10.0), (0.02, 0.5)  # kg, m
+B_23, D_23 = np.array([[11.5985, -0.910369], [-0.910369, 9.90134]]), np.array([2.44236, 1.95747])  # printed in (23)
 
 
 def run(config: ImpactsForm, progress: Progress) -> Result:
-    scene, fitted = config.icosahedron, fitted_rotation(config)
-    return Result(
-        [
-            *_balls(config),
-            *_solids(scene),
-            _from_shapes(scene),
-            *_fit(config, fitted),
-            *_digits(scene),
-            _condition(config),
-            unchecked(
-                "JW-drawings",
-                "figs. 1, 2, 3, 11-17",
-                "scenes, and drawings of the proofs",
-                "",
-                "Drawings without numbers to compare; the numbers in the captions of figs. 3 and 11 have rows.",
-            ),
-        ]
-    )
+    scene = config.icosahedron
+    found = _balls() | _shapes(scene) | _fit(scene) | _digits(scene)
+    return Result(found | {"JW-(18)": _condition(config), "JW-drawings": only()})
 
 
-def _balls(config: ImpactsForm) -> list[Finding]:
+def _balls() -> dict[str, Computed]:
     """Two balls, and a ball on a half-space, of random sizes."""
-    given, exact = config.spheres, config.limits.exact
-    rng = np.random.default_rng(given.seed)
-    m = rng.uniform(*given.mass, (2, given.count))
-    r = rng.uniform(*given.radius, (2, given.count))
-    balls = [_ball(m[0], r[0], 1.0), _ball(m[1], r[1], -1.0)]
-    both = np.asarray(jimpact.inverse_inertia(balls[0], balls[1], jnp.zeros(3), jnp.asarray(UP)))
-    one = np.asarray(jimpact.inverse_inertia(balls[0], jimpact.immovable(), jnp.zeros(3), jnp.asarray(UP)))
-    said_both = (1 / m).sum(0)[:, None, None] * np.diag([3.5, 3.5, 1.0])
-    said_one = np.diag([7.0, 7.0, 2.0]) / (2 * m[0])[:, None, None]
-    findings = []
-    for id, what, text, W, said in (
-        ("JW-spheres", "two balls", "(1/m1 + 1/m2) diag(7/2, 7/2, 1)", both, said_both),
-        ("JW-halfspace", "ball on a half-space", "diag(7, 7, 2)/(2 m1)", one, said_one),
-    ):
-        gap = np.abs(W - said).max() / said.max()
-        where, words = "2, after (5)", f"{given.count} random pairs: off by {gap:.0e}"
-        why, digits = "Uniform balls, relative to the largest entry.", digits_of(said, W)
-        findings.append(claim(id, where, f"W of {what}", text, words, gap < exact, why, "differs", digits))
-    return findings
-
-
-def _ball(mass: np.ndarray, radius: np.ndarray, side: float) -> jimpact.Body:
-    inertia = 0.4 * (mass * radius**2)[:, None, None] * np.eye(3)
-    position = side * radius[:, None] * UP
-    return jimpact.Body(*map(jnp.asarray, (mass, inertia, position, np.zeros(3), np.zeros(3))))
-
-
-def _solids(scene: Icosahedron) -> list[Finding]:
-    """Centres of mass and moments of both bodies."""
-    ball, height = truncated_icosahedron(scene.edge)
-    tetrahedron = polyhedron(np.asarray(scene.vertices))
-    moment = ball.inertia(scene.body_1.mass)[0, 0]
-    moments = np.linalg.eigvalsh(tetrahedron.inertia(scene.body_2.mass))
-    said, said_2 = scene.printed, values(scene.printed.moments_2)
-    name = "Truncated icosahedron (pentagons and hexagons), which the paper calls an icosahedron."
-    trace = (
-        "Of the uniform tetrahedron with the printed vertices; the print is off by up to "
-        f"{np.abs(said_2 / moments - 1).max():.1%}, its sum, {said_2.sum():.6f}, by "
-        f"{abs(said_2.sum() - moments.sum()):.0e}."
+    rng = np.random.default_rng(SEED)
+    m, r = (rng.uniform(*limits, (2, COUNT)) for limits in (MASS, RADIUS))
+    one, two = (
+        jimpact.Body(*map(jnp.asarray, (m[i], inertia, side * r[i, :, None] * UP, np.zeros(3), np.zeros(3))))
+        for i, side, inertia in zip((0, 1), (1.0, -1.0), 0.4 * (m * r**2)[..., None, None] * np.eye(3), strict=True)
     )
-    where = "fig. 3"
-    return [
-        number("JW-Fig3-o1", where, "height of centre 1 (m)", said.height_1, height, name, "differs"),
-        number("JW-Fig3-Q1", where, "moment of body 1 (kg m2)", said.moment_1, moment, name, "differs"),
-        number(
-            "JW-Fig3-o2",
-            where,
-            "centre 2 (m)",
-            said.position_2,
-            tetrahedron.centre,
-            "Of the printed vertices.",
-            "differs",
-        ),
-        number("JW-Fig3-Q2", where, "moments of body 2 (kg m2)", said.moments_2, moments, trace, "misprint"),
-    ]
+    pairs = {
+        "JW-spheres": (two, (1 / m).sum(0)[:, None, None] * np.diag([3.5, 3.5, 1.0])),
+        "JW-halfspace": (jimpact.immovable(), np.diag([7.0, 7.0, 2.0]) / (2 * m[0])[:, None, None]),
+    }
+    found = {}
+    for id, (other, formula) in pairs.items():
+        W = np.asarray(jimpact.inverse_inertia(one, other, jnp.zeros(3), jnp.asarray(UP)))
+        gap = np.abs(W - formula).max() / formula.max()
+        found[id] = claimed(gap < EXACT, digits_of(formula, W), count=COUNT, gap=gap)
+    return found
 
 
-def _from_shapes(scene: Icosahedron) -> Finding:
-    """W with inertias computed from the printed shapes."""
+def _shapes(scene: Icosahedron) -> dict[str, Computed]:
+    """Centres of mass and moments of both bodies, and W by them."""
     ball, height = truncated_icosahedron(scene.edge)
     solid = polyhedron(np.asarray(scene.vertices))
+    moment = ball.inertia(scene.body_1.mass)[0, 0]
     moments, axes = np.linalg.eigh(solid.inertia(scene.body_2.mass))
-    axes = axes * np.linalg.det(axes)
-    one = _with(scene.body_1, np.full(3, ball.inertia(scene.body_1.mass)[0, 0]), np.array([0.0, 0.0, height]))
-    two = _with(scene.body_2, moments, solid.centre)
-    W = inverse_inertia(scene.model_copy(update={"body_1": one, "body_2": two}), np.eye(3), axes)
-    printed = scene.printed.inverse_inertia
-    words = [printed[i][j] for i, j in zip(*UPPER, strict=True)]
-    why = (
-        f"The printed tetrahedron looks the same after x <-> y, which forces W_xx = W_yy ({W[0, 0]:.4f}) and W_xz = "
-        f"W_yz ({W[0, 2]:.4f}); printed are {words[0]}, {words[3]} and {words[2]}, {words[4]}."
-    )
-    return number("JW-W-geom", "(13)", "W from shapes (xx, xy, xz, yy, yz, zz; 1/kg)", words, W[UPPER], why, "misprint")
+    one = scene.body_1.model_copy(update={"moments": (moment,) * 3, "position": (0.0, 0.0, height)})
+    two = scene.body_2.model_copy(update={"moments": tuple(moments), "position": tuple(solid.centre)})
+    changed = scene.model_copy(update={"body_1": one, "body_2": two})
+    W = bodies.inverse_inertia(changed, np.eye(3), axes * np.linalg.det(axes))
+    printed = np.asarray(scene.body_2.moments)
+    off, total = np.abs(printed / moments - 1).max(), printed.sum()
+    return {
+        "JW-Fig3-o1": numbers(height),
+        "JW-Fig3-Q1": numbers(moment),
+        "JW-Fig3-o2": numbers(solid.centre),
+        "JW-Fig3-Q2": numbers(moments, off=off, total=total, gap=abs(total - moments.sum())),
+        "JW-W-geom": numbers(W[bodies.UPPER], W=W),
+    }
 
 
-def _with(body: Rigid, moments: np.ndarray, position: np.ndarray) -> Rigid:
-    return body.model_copy(update={"moments": tuple(moments), "position": tuple(position)})
-
-
-def _fit(config: ImpactsForm, fitted: Fitted) -> list[Finding]:
+def _fit(scene: Icosahedron) -> dict[str, Computed]:
     """One rotation of body 2 explains the printed W and the printed angular velocity after the impact."""
-    scene, R = config.icosahedron, fitted.rotation
-    printed, W = upper(scene.printed.inverse_inertia), inverse_inertia(scene, np.eye(3), R)
-    spin = scene.body_2.angular_velocity + spin_change(scene.body_2, R, -values(scene.printed.impulse))
-    off_spin = np.abs(spin - values(scene.printed.angular_velocity_2)).max()
-    moments, units = fitted_within_rounding(config, R)
-    words = [scene.printed.inverse_inertia[i][j] for i, j in zip(*UPPER, strict=True)]
-    why = (
-        "The three angles of R2 are fitted to these six numbers and to the three of w2 after the impact, so w2 is an "
-        f"input: W is then off by {np.abs(W - printed).max():.1e}, w2 by {off_spin:.1e}. With moments "
-        f"({', '.join(f'{x:.8f}' for x in moments)}), which round to the print, all nine are within "
-        f"{np.abs(units).max():.2f} units of their last digit."
-    )
+    R, fit = bodies.fitted_rotation(scene)
+    W = bodies.inverse_inertia(scene, np.eye(3), R)
+    spin = bodies.spin_2(scene, R, np.asarray(scene.impulse))
+    moments, units = bodies.fitted_within_rounding(scene, R)
+    off = {"off": np.abs(W - scene.W).max(), "spin": np.abs(spin - scene.angular_velocity_2).max()}
+    most = np.abs(units).max()
     rows = "; ".join(" ".join(f"{x:.6f}" for x in row) for row in R)
-    return [
-        claim(
-            "JW-W-fit",
-            "(13), fig. 3",
-            "W from printed Q2, o2 and a fitted R2",
-            f"W = {', '.join(words)}",
-            "W = " + ", ".join(f"{x:.7g}" for x in W[UPPER]),
-            bool(np.abs(units).max() <= 1),
-            why,
-            "differs",
-            digits_of(printed, W),
-        ),
-        new(
-            "JW-R2",
-            "fig. 3",
-            "rotation R2",
-            rows,
-            f"By least squares: {fitted.same} of {config.fit.starts} random starts end in it, the best other end "
-            f"leaves {fitted.next_best:.1g}.",
-        ),
-    ]
+    return {
+        "JW-W-fit": claimed(most <= 1, digits_of(scene.W, W), W=W[bodies.UPPER], moments=moments, units=most, **off),
+        "JW-R2": only(rows, **fit),
+    }
 
 
-def _digits(scene: Icosahedron) -> list[Finding]:
+def _digits(scene: Icosahedron) -> dict[str, Computed]:
     """Last digits of (13) and (23), and two ratios."""
-    said = scene.printed
-    W, B, d = values(said.inverse_inertia), values(said.tangential), values(said.coupling)
-    uneven, apart = int((W != W.T).sum() // 2), int((W[:2, :2] != B).sum())
-    typo = claim(
-        "JW-(13)/(23)",
-        "(13), (23)",
-        "W symmetric, B its block",
-        f"{said.inverse_inertia[0][0]} / {said.tangential[0][0]}, {said.inverse_inertia[0][1]} / "
-        f"{said.tangential[0][1]}",
-        f"{uneven} pairs of W and {apart} entries of B differ in the last digit",
-        uneven == apart == 0,
-        f"W - W^T reaches {np.abs(W - W.T).max():.0e}, B - W {np.abs(W[:2, :2] - B).max():.0e}; the upper triangle of "
-        "(13) is used here.",
-        "misprint",
-    )
-    symmetric = upper(said.inverse_inertia)
-    ratio, other = (float(np.linalg.norm(np.linalg.solve(M, d))) for M in (symmetric[:2, :2], B))
-    return [
-        typo,
-        number(
-            "JW-stickratio",
-            "after Theorem 5",
-            "|B^-1 d|",
-            said.stick_ratio,
-            ratio,
-            f"By (13); {other:.7f} by (23).",
-            "differs",
-        ),
-    ]
+    W = np.asarray(scene.inverse_inertia)
+    uneven, apart = int((W != W.T).sum() // 2), int((W[:2, :2] != B_23).sum())
+    gaps = np.abs(W - W.T).max(), np.abs(W[:2, :2] - B_23).max()
+    ratio, other = (float(np.linalg.norm(np.linalg.solve(B, D_23))) for B in (scene.W[:2, :2], B_23))
+    return {
+        "JW-(13)/(23)": claimed(uneven == apart == 0, uneven=uneven, apart=apart, gaps=gaps),
+        "JW-stickratio": numbers(ratio, other=other),
+    }
 
 
-def _condition(config: ImpactsForm) -> Finding:
+def _condition(config: ImpactsForm) -> Computed:
     """(18) for every direction of slip, against the friction of the figures."""
-    W = upper(config.icosahedron.printed.inverse_inertia)
+    W = config.icosahedron.W
     most = W[2, 2] / np.hypot(*W[:2, 2])
     used = {f"fig. {one.figure}": one.friction for one in config.hodographs.instances}
-    used |= {"fig. 6": config.bundles.fig6.friction, "fig. 8": config.bundles.fig8.friction}
+    used |= {"fig. 6": config.fig6.friction, "fig. 8": config.fig8.friction}
     broken = [f"{name} (friction {friction:g})" for name, friction in used.items() if friction >= most]
-    return claim(
-        "JW-(18)",
-        "2.3, footnote 4",
-        "condition (18) never violated",
-        '"no violations" in "dozens of impact instances"',
-        f"holds for friction below {most:.4f}; violated in {len(broken)} of {len(used)} figures",
-        not broken,
-        f"W_zz/|d| is {most:.4f}. Violated: {', '.join(broken) or 'none'}. The largest friction is "
-        f"{max(used.values()):g}.",
-        "differs",
-    )
+    counts = {"broken": len(broken), "figures": len(used), "largest": max(used.values())}
+    return claimed(not broken, most=most, names=", ".join(broken), **counts)

@@ -1,11 +1,6 @@
 """Uniform solids: a convex polyhedron, the truncated icosahedron, and a ball with drilled holes.
 
-| symbol | meaning                                                       | unit   |
-|--------|---------------------------------------------------------------|--------|
-| V      | volume                                                        | m^3    |
-| c      | centre of mass                                                | m      |
-| M      | second moments about c over V, integral of (x - c)(x - c)^T   | m^2    |
-| J      | inertia about c, mass (trace(M) 1 - M)                        | kg m^2 |
+Each is a set of points with weights (m^3), on which quadratic functions have the integrals that they have on the solid.
 """
 
 from collections.abc import Sequence
@@ -19,31 +14,37 @@ __all__ = ["Solid", "drilled_ball", "polyhedron", "truncated_icosahedron"]
 
 NODES = 40  # of each quadrature over a hole: converged to round-off
 GOLDEN = (1 + 5**0.5) / 2
+TETRAHEDRON = ((5 - 5**0.5) * np.ones((4, 4)) + 4 * 5**0.5 * np.eye(4)) / 20  # four points, by their corners
 
 
 class Solid(NamedTuple):
-    """Volume, centre, and second moments about the centre per volume."""
+    """Points and weights of a body."""
 
-    volume: float
-    centre: np.ndarray
-    second: np.ndarray
+    points: np.ndarray
+    weights: np.ndarray
+
+    @property
+    def volume(self) -> float:
+        return float(self.weights.sum())
+
+    @property
+    def centre(self) -> np.ndarray:
+        return self.weights @ self.points / self.volume
 
     def inertia(self, mass: float) -> np.ndarray:
         """Inertia about the centre, same axes."""
-        return mass * (np.trace(self.second) * np.eye(3) - self.second)
+        arms = self.points - self.centre
+        second = (self.weights * arms.T) @ arms / self.volume
+        return mass * (np.trace(second) * np.eye(3) - second)
 
 
 def polyhedron(vertices: np.ndarray) -> Solid:
     """A convex polyhedron, as tetrahedra between its triangles and one inner point."""
-    hull = ConvexHull(vertices)
-    inner = vertices.mean(0)
-    corners = np.concatenate(
-        [np.broadcast_to(inner, (len(hull.simplices), 1, 3)), vertices[hull.simplices]], 1
-    )  # (triangles, 4, 3)
-    volumes = np.abs(np.linalg.det(corners[:, 1:] - corners[:, :1])) / 6
-    total = corners.sum(1)
-    raw = np.einsum("n,nki,nkj->ij", volumes, corners, corners) + np.einsum("n,ni,nj->ij", volumes, total, total)
-    return _centred(volumes.sum(), np.einsum("n,ni->i", volumes, total) / 4, raw / 20)
+    triangles = vertices[ConvexHull(vertices).simplices]
+    inner = np.broadcast_to(vertices.mean(0), (len(triangles), 1, 3))
+    volumes = np.abs(np.linalg.det(triangles - inner)) / 6
+    points = TETRAHEDRON @ np.concatenate([inner, triangles], 1)
+    return Solid(points.reshape(-1, 3), np.repeat(volumes / 4, 4))
 
 
 def truncated_icosahedron(edge: float) -> tuple[Solid, float]:
@@ -57,28 +58,18 @@ def truncated_icosahedron(edge: float) -> tuple[Solid, float]:
 
 def drilled_ball(radius: float, centre: np.ndarray, holes: Sequence[tuple[np.ndarray, float]]) -> Solid:
     """A ball without cylinders along y, each from its bottom (centre, radius) out to the surface."""
-    volume = 4 / 3 * np.pi * radius**3
-    first, raw = volume * centre, volume * (np.outer(centre, centre) + radius**2 / 5 * np.eye(3))
-    for bottom, hole in holes:
-        points, weights = _drilled(radius, centre, bottom, hole)
-        volume = volume - weights.sum()
-        first = first - weights @ points
-        raw = raw - np.einsum("n,ni,nj->ij", weights, points, points)
-    return _centred(volume, first, raw)
+    axes = radius * 0.6**0.5 * np.concatenate([np.eye(3), -np.eye(3)])
+    ball = Solid(centre + axes, np.full(6, 4 / 3 * np.pi * radius**3 / 6))
+    parts = [ball, *(_drilled(radius, centre, bottom, hole) for bottom, hole in holes)]
+    return Solid(*(np.concatenate(field) for field in zip(*parts, strict=True)))
 
 
-def _drilled(radius: float, centre: np.ndarray, bottom: np.ndarray, hole: float) -> tuple[np.ndarray, np.ndarray]:
-    """Points and weights of a quadrature over what a hole removes."""
+def _drilled(radius: float, centre: np.ndarray, bottom: np.ndarray, hole: float) -> Solid:
+    """What a hole removes, with weights below zero."""
     x, w = np.polynomial.legendre.leggauss(NODES)
-    share, weight = (x + 1) / 2, w / 2
-    angle = np.arange(NODES) * 2 * np.pi / NODES
-    r, a, y = (grid.ravel() for grid in np.meshgrid(hole * share, angle, share, indexing="ij"))
+    share, weight, turns = (x + 1) / 2, w / 2, np.arange(NODES) / NODES
+    r, a, y = (grid.ravel() for grid in np.meshgrid(hole * share, 2 * np.pi * turns, share, indexing="ij"))
+    wr, _, wy = (grid.ravel() for grid in np.meshgrid(hole * weight, turns, weight, indexing="ij"))
     px, pz = bottom[0] + r * np.cos(a), bottom[2] + r * np.sin(a)
     depth = centre[1] + np.sqrt(radius**2 - (px - centre[0]) ** 2 - (pz - centre[2]) ** 2) - bottom[1]
-    wr, _, wy = (grid.ravel() for grid in np.meshgrid(hole * weight, angle, weight, indexing="ij"))
-    return np.stack([px, bottom[1] + depth * y, pz], -1), wr * wy * depth * r * 2 * np.pi / NODES
-
-
-def _centred(volume: float, first: np.ndarray, raw: np.ndarray) -> Solid:
-    centre = first / volume
-    return Solid(float(volume), centre, raw / volume - np.outer(centre, centre))
+    return Solid(np.stack([px, bottom[1] + depth * y, pz], -1), -wr * wy * depth * r * 2 * np.pi / NODES)

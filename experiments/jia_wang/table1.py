@@ -1,7 +1,7 @@
-"""Part "table1": Algorithm 1 in its three variants, and jimpact on the same impacts.
+"""Part "table1": Algorithm 1 in its three variants, jimpact on the same impacts, and what section 6.4 says of both.
 
 Errors are norms of differences of the total impulse, as in the paper. Times are CPU times of all threads, per impact in
-one batch of slightly different velocities, both programs in the same run; jimpact's are without compilation.
+one call with slightly different velocities, both programs in the same run; jimpact's are without compilation.
 """
 
 import time
@@ -9,25 +9,26 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from jimpact.reproduce import Finding, Grid, Picture, Progress, Result, claim, new, number, solve_many
+import jimpact
+from jimpact.reproduce import Computed, Grid, Picture, Progress, Result, claimed, numbers, only, solve_many
 
 from .algorithm1 import Energy, Fixed, Run, Varied, algorithm1
-from .bodies import case_of
 from .claims import Half, claims
-from .forms import Icosahedron, ImpactsForm, Pin, values
-from .reference import sticking_impulse
+from .flow import sticking_impulse
+from .forms import ImpactsForm, Pair, Table1
 
 __all__ = ["run"]
 
-Lanes = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+Lanes = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # W, velocity, friction and restitution of a batch
 
 METHODS = ("NI", "FS", "VS")
 COLORS = ("#1f4e9c", "#d1495b")
-COLUMNS = (
+COLUMNS = [
     "impact",
     "method",
     "steps printed",
@@ -35,26 +36,12 @@ COLUMNS = (
     "left at (N s)",
     "error printed",
     "error against printed truth",
-    "error",
-    "energy after: against printed truth",
-    "energy after: error",
-    "s printed",
-    "us, NumPy",
-)
-
-
-class Impact(NamedTuple):
-    """One half of Table 1."""
-
-    name: str
-    scene: Icosahedron | Pin
-    lane: Lanes  # of one impact
-    exact: np.ndarray  # total impulse
-
-    @property
-    def truth(self) -> np.ndarray:
-        """The total impulse that the paper calls true."""
-        return values(self.scene.printed.impulse)
+]
+COLUMNS += ["error", "energy after: against printed truth", "energy after: error", "s printed", "us, NumPy"]
+BATCH, LARGE = 2048, 131_072  # impacts in one call of Algorithm 1, and of jimpact
+SEED, SPREAD = 3, 0.01  # relative, of the velocities in a batch
+REPEATS = 5
+FINER, FINEST = (1.0, 0.1), 0.03  # factors on the steps of FS and VS and on the tolerance; the last for FS only
 
 
 class Timed(NamedTuple):
@@ -64,136 +51,93 @@ class Timed(NamedTuple):
     impact: str
     microseconds: float
     error: float
-    steps: int
+    steps: int = 0
 
 
 def run(config: ImpactsForm, progress: Progress) -> Result:
-    findings, rows, points, halves = [], [], [], []
-    scenes: dict[str, Icosahedron | Pin] = {"icosahedron": config.icosahedron, "pin": config.pin}
+    found: dict[str, Computed] = {}
+    points: list[Timed] = []
+    rows, halves = [], []
+    scenes: dict[str, Pair] = {"icosahedron": config.icosahedron, "pin": config.pin}
     for name, scene in progress(list(scenes.items()), "table 1"):
-        impact = _impact(name, scene)
-        explicit, listed = (_methods(config, impact, energy) for energy in ("before", "after"))
-        timed = _timed(config, impact)
-        microseconds = {point.label: point.microseconds for point in timed}
-        rows += _rows(impact, explicit, listed, microseconds)
-        findings += [_counts(impact, explicit), _errors(impact, explicit, listed), _speed(config, impact, timed)]
-        points += timed
-        errors = [_gap(run, impact.truth) for run in explicit]
-        halves.append(Half(name, scene, errors, [microseconds[method] for method in METHODS]))
-    findings = [_summary(findings), *findings, *claims(config, halves)]
+        explicit, listed = (_methods(config.table1, scene, energy) for energy in ("before", "after"))
+        exact = sticking_impulse(scene)
+        timed = {point.label: point for point in _timed(config.table1, name, scene, exact)}
+        half = Half(scene, exact, explicit, listed, [timed[method].microseconds for method in METHODS])
+        points += timed.values()
+        rows += _rows(name, half)
+        halves.append(half)
+        found |= {
+            f"JW-Table1-steps-{name}": numbers(half.run_steps, steps=half.run_steps),
+            f"JW-Table1-errors-{name}": _errors(half),
+            f"JW-Table1-time-{name}": _speed(config.table1, half, timed),
+        }
+    steps = [half.run_steps for half in halves]
+    found["JW-Table1"] = claimed(np.array_equal(steps, [half.printed("steps") for half in halves]), steps=steps)
     caption = "Cost and error per impact, both programs in batches of the same impacts."
     picture = Picture("table1", _figure(points, list(scenes)), caption)
-    return Result(findings, [picture], [Grid("Table 1; errors in N s", COLUMNS, rows)])
+    return Result(found | claims(config, halves), [picture], [Grid("Table 1; errors in N s", COLUMNS, rows)])
 
 
-def _impact(name: str, scene: Icosahedron | Pin) -> Impact:
-    case = case_of(scene)
-    lane = tuple(np.array([x], float) for x in (case.inverse_inertia, case.velocity, case.friction, case.restitution))
-    return Impact(name, scene, lane, sticking_impulse(case))  # type: ignore[arg-type]
-
-
-def _methods(config: ImpactsForm, impact: Impact, energy: Energy) -> list[Run]:
-    """NI, FS and VS with the printed steps."""
-    steps, tolerance = impact.scene.table1, config.table1.tolerance
-    return [
-        algorithm1(*impact.lane, Fixed(steps.step_ni), closed=False, energy=energy),
-        algorithm1(*impact.lane, Fixed(steps.step_fs), tolerance=tolerance, energy=energy),
-        algorithm1(*impact.lane, _varied(config), tolerance=tolerance, energy=energy),
-    ]
-
-
-def _varied(config: ImpactsForm, finer: float = 1.0) -> Varied:
-    given = config.table1.variable
-    return Varied(given.share, finer * given.arc, finer * given.turn)
-
-
-def _rows(impact: Impact, explicit: list[Run], listed: list[Run], microseconds: dict[str, float]) -> list[list[Any]]:
-    said, truth, exact = impact.scene.table1.printed, impact.truth, impact.exact
-    return [
-        [
-            impact.name,
-            method,
-            said.steps[i],
-            int(explicit[i].steps[0]),
-            f"{explicit[i].left[0]:.8f}",
-            said.errors[i],
-            f"{_gap(explicit[i], truth):.7e}",
-            f"{_gap(explicit[i], exact):.7e}",
-            f"{_gap(listed[i], truth):.7e}",
-            f"{_gap(listed[i], exact):.7e}",
-            said.seconds[i],
-            f"{microseconds[method]:.1f}",
-        ]
-        for i, method in enumerate(METHODS)
-    ]
-
-
-def _gap(run: Run, truth: np.ndarray) -> float:
-    return float(np.linalg.norm(run.impulse[0] - truth))
-
-
-def _counts(impact: Impact, runs: list[Run]) -> Finding:
-    """Numbers of steps."""
-    words = impact.scene.table1.printed.steps
-    found, said = np.array([int(run.steps[0]) for run in runs]), values(words)
-    one_less = [METHODS[i] for i in np.flatnonzero(found == said - 1)]
-    wrong = [f"{METHODS[i]} {found[i]} (printed {words[i]})" for i in np.flatnonzero(np.abs(found - said) > 1)]
-    why = ""
-    if one_less:
-        why += f"{', '.join(one_less)}: one less than printed, as if the step that leaves the loop were counted. "
-    if wrong:
-        why += f"{', '.join(wrong)}: with (36) as printed; why is not known."
-    what, id = f"steps NI, FS, VS, {impact.name}", f"JW-Table1-steps-{impact.name}"
-    return number(id, "Table 1", what, words, found, why.strip(), "differs" if wrong else "convention")
-
-
-def _errors(impact: Impact, explicit: list[Run], listed: list[Run]) -> Finding:
-    """Errors against the printed truth and against the exact impulse."""
-
-    def told(runs: list[Run], reference: np.ndarray) -> str:
-        return ", ".join(f"{_gap(run, reference):.3g}" for run in runs)
-
-    truth, exact = impact.truth, impact.exact
-    why = (
-        f"Against the printed truth, as in the paper; {told(explicit, exact)} against the exact impulse, from which "
-        f"the printed truth is {np.linalg.norm(truth - exact):.1e} off. By explicit Euler steps; with the energy "
-        f"updated after the velocity, as lines 8 and 9 list it, {told(listed, truth)} and {told(listed, exact)}, but "
-        f"then NI takes {listed[0].steps[0]} steps, not {explicit[0].steps[0]}. The tolerance of event l "
-        "is not printed."
-    )
-    what, id = f"errors NI, FS, VS (N s), {impact.name}", f"JW-Table1-errors-{impact.name}"
-    found = [_gap(run, truth) for run in explicit]
-    return number(id, "Table 1", what, impact.scene.table1.printed.errors, found, why, "differs")
-
-
-def _batch(config: ImpactsForm, impact: Impact, count: int) -> Lanes:
+def _lanes(scene: Pair, count: int = 1) -> Lanes:
     """Impacts with slightly different velocities; the first is the impact itself."""
-    W, v, mu, e = (np.repeat(field, count, 0) for field in impact.lane)
-    rng = np.random.default_rng(config.table1.timing.seed)
-    v = v * (1 + config.table1.timing.spread * rng.normal(size=v.shape))
-    v[0] = impact.lane[1][0]
+    W, v, mu, e = (np.repeat(field[None], count, 0) for field in scene.arrays)
+    v[1:] *= 1 + SPREAD * np.random.default_rng(SEED).normal(size=v.shape)[1:]
     return W, v, mu, e
 
 
-def _timed(config: ImpactsForm, impact: Impact) -> list[Timed]:
+def _methods(given: Table1, scene: Pair, energy: Energy) -> list[Run]:
+    """NI, FS and VS with the printed steps."""
+    lane = _lanes(scene)
+    options: dict[str, Any] = {"tolerance": given.tolerance, "energy": energy}
+    return [
+        algorithm1(*lane, Fixed(scene.table1.step_ni), closed=False, energy=energy),
+        algorithm1(*lane, Fixed(scene.table1.step_fs), **options),
+        algorithm1(*lane, Varied(given.share, given.arc, given.turn), **options),
+    ]
+
+
+def _rows(name: str, half: Half) -> list[list[Any]]:
+    said, rows = half.scene.table1.printed, []
+    gaps = [half.gaps(runs, to) for runs in (half.explicit, half.listed) for to in (half.truth, half.exact)]
+    for i, method in enumerate(METHODS):
+        left, errors = f"{half.explicit[i].left[0]:.8f}", [f"{gap[i]:.7e}" for gap in gaps]
+        end = said.errors[i], *errors, said.seconds[i], f"{half.microseconds[i]:.1f}"
+        rows.append([name, method, said.steps[i], half.run_steps[i], left, *end])
+    return rows
+
+
+def _errors(half: Half) -> Computed:
+    """Errors against the printed truth and against the exact impulse."""
+    listed, listed_exact = (half.gaps(half.listed, to) for to in (half.truth, half.exact))
+    exact = half.gaps(half.explicit, half.exact)
+    off, steps = np.linalg.norm(half.truth - half.exact), (half.listed[0].steps[0], half.run_steps[0])
+    return numbers(half.errors, exact=exact, off=off, steps=steps, listed=listed, listed_exact=listed_exact)
+
+
+def _timed(given: Table1, name: str, scene: Pair, exact: np.ndarray) -> list[Timed]:
     """Both programs on one batch; errors against jimpact, whose own error is that of the impact itself."""
-    t, tolerance, size = config.table1.timing, config.table1.tolerance, impact.scene.table1
-    batch, large = (_batch(config, impact, count) for count in (t.batch, t.large))
-    took, answer = _clock(lambda: np.asarray(solve_many(*batch).impulse), 1 + t.repeats)
-    own = max(float(np.linalg.norm(answer[0] - impact.exact) / np.linalg.norm(impact.exact)), np.finfo(float).eps)
-    points = [Timed("jimpact", impact.name, took / t.batch * 1e6, own, 0)]
-    took = _clock(lambda: np.asarray(solve_many(*large).impulse), 2)[0]
-    points.append(Timed("jimpact, large", impact.name, took / t.large * 1e6, own, 0))
-    runs = {"NI": partial(algorithm1, *batch, Fixed(size.step_ni), closed=False)}
-    for f in t.finer:
-        mark = "" if f == 1 else f" x {f:g}"
-        runs["FS" + mark] = partial(algorithm1, *batch, Fixed(f * size.step_fs), tolerance=f * tolerance)
-        runs["VS" + mark] = partial(algorithm1, *batch, _varied(config, f), tolerance=f * tolerance)
+    batch, large = _lanes(scene, BATCH), _lanes(scene, LARGE)
+    took = _clock(lambda: np.asarray(_impulse(*large)), 1 + REPEATS)[0]
+    answer = solve_many(*batch).impulse
+    own = max(float(np.linalg.norm(answer[0] - exact) / np.linalg.norm(exact)), np.finfo(float).eps)
+    points = [Timed("jimpact", name, took / LARGE * 1e6, own)]
+    runs = {"NI": partial(algorithm1, *batch, Fixed(scene.table1.step_ni), closed=False)}
+    for f in FINER:
+        mark, varied = "" if f == 1 else f" x {f:g}", Varied(given.share, f * given.arc, f * given.turn)
+        runs["FS" + mark] = partial(algorithm1, *batch, Fixed(f * scene.table1.step_fs), tolerance=f * given.tolerance)
+        runs["VS" + mark] = partial(algorithm1, *batch, varied, tolerance=f * given.tolerance)
     for label, program in runs.items():
-        took, run = _clock(program, t.repeats if label in ("FS", "VS") else 1)
+        took, run = _clock(program, REPEATS if label in ("FS", "VS") else 1)
         error = np.linalg.norm(run.impulse - answer, axis=-1) / np.linalg.norm(answer, axis=-1)
-        points.append(Timed(label, impact.name, took / t.batch * 1e6, error.max(), int(run.steps[0])))
+        points.append(Timed(label, name, took / BATCH * 1e6, error.max(), int(run.steps[0])))
     return points
+
+
+@jax.jit
+def _impulse(*lanes: jax.Array) -> jax.Array:
+    """As a user calls it: one batch, the impulse only."""
+    return jimpact.solve(*lanes).impulse
 
 
 def _clock(function: Callable[[], Any], repeats: int) -> tuple[float, Any]:
@@ -206,45 +150,17 @@ def _clock(function: Callable[[], Any], repeats: int) -> tuple[float, Any]:
     return best, result
 
 
-def _speed(config: ImpactsForm, impact: Impact, timed: list[Timed]) -> Finding:
+def _speed(given: Table1, half: Half, timed: dict[str, Timed]) -> Computed:
     """Time of jimpact and of FS and VS, and what FS would need for the same error."""
-    by, t, size = {point.label: point for point in timed}, config.table1.timing, impact.scene.table1.step_fs
-    fine = algorithm1(*impact.lane, Fixed(t.finest * size), tolerance=t.finest * config.table1.tolerance)
-    error, steps = _gap(fine, impact.exact) / np.linalg.norm(impact.exact), int(fine.steps[0])
-    jimpact, large, fixed, variable = by["jimpact"], by["jimpact, large"], by["FS"], by["VS"]
-    needed = steps * error / jimpact.error
-    ratio = fixed.microseconds / fixed.steps * needed / jimpact.microseconds
-    text = (
-        f"jimpact {jimpact.microseconds:.0f} us, error {jimpact.error:.0e}; FS {fixed.microseconds:.0f} us, VS "
-        f"{variable.microseconds:.0f} us, errors {fixed.error:.0e}, {variable.error:.0e}"
-    )
-    why = (
-        f"CPU time per impact within a batch of {t.batch} in float64, without compilation; within {t.large}, in chunks "
-        f"of the same program, jimpact takes {large.microseconds:.0f} us. Errors are relative, jimpact's against an "
-        f"independent solver. At the printed steps FS takes {fixed.microseconds / jimpact.microseconds:.1f} and VS "
-        f"{variable.microseconds / jimpact.microseconds:.1f} times the time of jimpact. FS converges by order 1 "
-        f"({error:.0e} after {steps} steps): extrapolated to the error of jimpact it needs {needed:.0e} steps, "
-        f"{ratio:.0e} times the time."
-    )
-    return new(f"JW-Table1-time-{impact.name}", "Table 1", f"time per impact, {impact.name}", text, why)
-
-
-def _summary(findings: list[Finding]) -> Finding:
-    """All numbers of steps in one row."""
-    prefix = "JW-Table1-steps-"
-    steps = {found.id.removeprefix(prefix): found for found in findings if found.id.startswith(prefix)}
-    verdicts = {name: found.verdict for name, found in steps.items()}
-    return claim(
-        "JW-Table1",
-        "Table 1",
-        "steps NI, FS, VS",
-        "; ".join(f"{name} {found.printed}" for name, found in steps.items()),
-        "; ".join(f"{name} {found.computed}" for name, found in steps.items()),
-        set(verdicts.values()) == {"agrees"},
-        f"The rows below: {', '.join(f'{name} {verdict}' for name, verdict in verdicts.items())}. NI needs no "
-        "tolerance; the one of |gamma x gamma'| for FS and VS was read off these numbers, one for four of them.",
-        "differs" if "differs" in verdicts.values() else "convention",
-    )
+    size = FINEST * half.scene.table1.step_fs
+    fine = algorithm1(*_lanes(half.scene), Fixed(size), tolerance=FINEST * given.tolerance)
+    error, steps = half.gaps([fine], half.exact)[0] / np.linalg.norm(half.exact), int(fine.steps[0])
+    own, fixed, variable = timed["jimpact"], timed["FS"], timed["VS"]
+    needed = steps * error / own.error
+    words: dict[str, Any] = {"own": own, "FS": fixed, "VS": variable}
+    words |= {"times": [point.microseconds / own.microseconds for point in (fixed, variable)], "error": error}
+    ratio = fixed.microseconds / fixed.steps * needed / own.microseconds
+    return only(batch=BATCH, large=LARGE, steps=steps, needed=needed, ratio=ratio, **words)
 
 
 def _figure(points: list[Timed], names: list[str]) -> Figure:

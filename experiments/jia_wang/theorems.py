@@ -1,31 +1,29 @@
 """Part "theorems": what the paper proves, on random impacts of two bodies; and what it leaves open."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 
 import jimpact
-from jimpact.reproduce import (
-    Finding,
-    Grid,
-    Progress,
-    Result,
-    claim,
-    directions_many,
-    new,
-    solve_many,
-    trace_many,
-    unchecked,
-)
+from jimpact import reproduce
+from jimpact.reproduce import Computed, Grid, Progress, Result, claimed, only
+from jimpact.tracing import Path
 
-from .appendix import theorem_8
 from .drawing import tracks
-from .forms import RandomBodies, TheoremsForm
+from .flow import angle_of, cross, unit_at
+from .forms import TheoremsForm, said
 
 __all__ = ["Crowd", "draw", "run"]
 
 UP = np.array([0.0, 0.0, 1.0])
+EXACT = 1e-9  # relative: far above round-off, far below any effect
+DIRECTION = 1e-6  # rad
+DIFFERENCE = 1e-5  # rad: step of differences
+AROUND = 360  # directions of slip for case (i) of Theorem 5
+REAL = 1e-7  # imaginary part below which a root of the quartic counts as real
+PAIR, ALONG = np.array([3.0, 1.0]), 0.9  # lambda_1 and lambda_2, and the entry of p that is not zero, in (i) to (iii)
+COUNT, SEED, LARGEST = 2000, 8, 3.0  # random Sigma and p, uniform up to the largest
 
 
 class Crowd(NamedTuple):
@@ -38,49 +36,47 @@ class Crowd(NamedTuple):
     e: np.ndarray
 
     @property
-    def stick_ratio(self) -> np.ndarray:
-        """|B^-1 d|."""
-        return np.linalg.norm(np.linalg.solve(self.W[:, :2, :2], self.W[:, :2, 2:]), axis=(1, 2))
+    def slides(self) -> np.ndarray:
+        """Whether a contact without slip cannot stick: |B^-1 d| > mu."""
+        return np.linalg.norm(np.linalg.solve(self.W[:, :2, :2], self.W[:, :2, 2:]), axis=(1, 2)) > self.mu
 
     @property
     def surely_ends(self) -> np.ndarray:
         """Condition (18), for every direction of slip."""
         return self.W[:, 2, 2] > self.mu * np.linalg.norm(self.W[:, :2, 2], axis=-1)
 
-    def first(self, chosen: np.ndarray) -> "Crowd":
-        """Some of them."""
-        return Crowd(*(field[chosen] for field in self))
+    def pull(self, directions: np.ndarray) -> np.ndarray:
+        """(31): derivative of the slip, for directions (n, k, 2)."""
+        along = np.einsum("nij,nkj->nki", self.W[:, :2, :2], directions)
+        return self.W[:, None, :2, 2] - self.mu[:, None, None] * along
+
+    def traced(self, chosen: Any) -> Path:
+        """Paths of some of them."""
+        return reproduce.trace_many(self.W[chosen], self.v[chosen], self.mu[chosen], self.e[chosen])
 
 
 def run(config: TheoremsForm, progress: Progress) -> Result:
-    crowd = draw(config.bodies)
-    impact = solve_many(crowd.W, crowd.v, crowd.mu, crowd.e, progress=progress)
-    directions, rates = directions_many(crowd.W, crowd.mu)
+    crowd, line, central = (draw(config, kind) for kind in ("any", "collinear", "central"))
+    impact, stopped = (reproduce.solve_many(one.W, one.v, one.mu, one.e, progress=progress) for one in (crowd, central))
+    directions, rates = reproduce.directions_many(crowd.W, crowd.mu)
     seen = np.asarray(jimpact.event_sequence(impact), str)
-    findings = [
-        *_matrices(crowd, config),
-        *_endings(crowd, impact),
-        _central(config, progress),
-        *_theorem_5(crowd, directions, rates, config),
-        _sectors(crowd, directions, config),
-        _corollary_6(crowd, impact, directions, rates, config),
-        unchecked(
-            "JW-Thm7",
-            "Theorem 7",
-            "the impulse depends on the velocities of the bodies only through that of the contact",
-            "",
-            "Built into the programs here: they take W and the contact velocity only.",
-        ),
-        *theorem_8(config.theorem_8, config.limits.exact),
-        _figure_9(crowd, seen, config),
-        _identity(crowd, config.limits.difference),
-    ]
+    found = _matrices(crowd, line) | _endings(crowd, impact) | _theorem_5(crowd, directions, rates)
+    found |= _theorem_8() | {
+        "JW-central": _central(central, stopped, config.traced),
+        "JW-Thm5i": _isotropic(),
+        "JW-sectors": _sectors(crowd, directions, config.traced),
+        "JW-Cor6": _corollary_6(crowd, impact, directions, rates),
+        "JW-Thm7": only(),
+        "JW-Thm8iv-vi": _theorem_8_numbers(),
+        "JW-Fig9": _figure_9(crowd, seen),
+        "JW-identity": _identity(crowd),
+    }
     names, counts = np.unique(seen[crowd.surely_ends], return_counts=True)
     grid = Grid("Sequences of events where (18) holds", ("sequence", "impacts"), np.stack([names, counts], -1).tolist())
-    return Result(findings, (), [grid])
+    return Result(found, (), [grid])
 
 
-def draw(given: RandomBodies, kind: str = "any") -> Crowd:
+def draw(given: TheoremsForm, kind: str = "any") -> Crowd:
     """Pairs of bodies with random masses, ellipsoids of inertia, contact points and velocities.
 
     kind: "any"; "collinear", both centres in line with the contact point; "central", and that line is the normal.
@@ -106,230 +102,144 @@ def draw(given: RandomBodies, kind: str = "any") -> Crowd:
     return Crowd(W, inverse_masses, v, rng.uniform(*given.friction, n), rng.uniform(*given.restitution, n))
 
 
-def _matrices(crowd: Crowd, config: TheoremsForm) -> list[Finding]:
-    """Lemma 1 and Propositions 2 and 4."""
-    findings = [_lemma_1(crowd, draw(config.bodies, "collinear"), config.limits.exact)]
-    for id, where, name, M in (
-        ("JW-Prop2", "Proposition 2", "W", crowd.W),
-        ("JW-Prop4", "Proposition 4", "B", crowd.W[:, :2, :2]),
-    ):
-        good = int((np.linalg.eigvalsh(M).min(-1) > 0).sum())
-        what, text = f"{name} is positive definite", f"{good} of {len(M)}"
-        why = "Random bodies, by eigenvalues."
-        findings.append(claim(id, where, what, "positive definite", text, good == len(M), why, "differs"))
-    return findings
+def _matrices(crowd: Crowd, line: Crowd) -> dict[str, Computed]:
+    """Lemma 1, on centres in any position and in line with the contact point, and Propositions 2 and 4."""
+    high, low = (np.linalg.eigvalsh(one.inverse_masses[:, None, None] * np.eye(3) - one.W) for one in (crowd, line))
+    definite, n = int((high[:, 2] < 0).sum()), len(high)  # eigenvalues ascend
+    semi = int(((np.abs(low[:, 2]) < -EXACT * low[:, 0]) & (low[:, 1] < 0)).sum())
+    words: dict[str, Any] = {"definite": definite, "count": n, "semi": semi, "line": len(low)}
+    ratio = np.abs(low[:, 2] / low[:, 0]).max()
+    found = {"JW-Lemma1": claimed(definite == n and semi == len(low), ratio=ratio, **words)}
+    for id, matrices in (("JW-Prop2", crowd.W), ("JW-Prop4", crowd.W[:, :2, :2])):
+        good = int((np.linalg.eigvalsh(matrices).min(-1) > 0).sum())
+        found[id] = claimed(good == n, good=good, count=n)
+    return found
 
 
-def _lemma_1(crowd: Crowd, line: Crowd, exact: float) -> Finding:
-    """S of centres in any position, and in line with the contact point."""
-    high, low = (
-        np.linalg.eigvalsh(one.inverse_masses[:, None, None] * np.eye(3) - one.W) for one in (crowd, line)
-    )  # ascending
-    definite = int((high[:, 2] < 0).sum())
-    semi = int(((np.abs(low[:, 2]) < -exact * low[:, 0]) & (low[:, 1] < 0)).sum())
-    return claim(
-        "JW-Lemma1",
-        "Lemma 1",
-        "S is negative definite",
-        "definite if o1, o2, c are not collinear, semidefinite otherwise",
-        f"definite in {definite} of {len(high)}; collinear: semidefinite in {semi} of {len(low)}",
-        definite == len(high) and semi == len(low),
-        f"Collinear: the largest eigenvalue is at most {np.abs(low[:, 2] / low[:, 0]).max():.0e} of the least.",
-        "differs",
-    )
-
-
-def _central(config: TheoremsForm, progress: Progress) -> Finding:
+def _central(crowd: Crowd, impact: jimpact.Impact, traced: int) -> Computed:
     """Central impacts: d = 0, slip decreases, and sticks once it is zero."""
-    crowd = draw(config.bodies, "central")
     d = (np.linalg.norm(crowd.W[:, :2, 2], axis=-1) / crowd.W[:, 2, 2]).max()
-    impact = solve_many(crowd.W, crowd.v, crowd.mu, crowd.e, progress=progress)
     stops = np.isfinite(impact.info.slip_end)
     sticks = np.linalg.norm(impact.velocity[:, :2], axis=-1)[stops] == 0
-    some = crowd.first(np.arange(min(config.bodies.traced, len(stops))))
-    speed = np.linalg.norm(trace_many(some.W, some.v, some.mu, some.e).sliding_velocity, axis=-1)
-    falls = (np.diff(speed, axis=-1) <= config.limits.exact * speed[:, :1]).all(-1)
-    return claim(
-        "JW-central",
-        "3, 4, 5.1",
-        "central impacts",
-        "d = 0; slip decreases monotonically; sticking starts at once",
-        f"|d| at most {d:.0e} of W_zz; slip decreases along {int(falls.sum())} of {len(falls)} paths; "
-        f"{int(sticks.sum())} of {len(sticks)} that stop stick",
-        bool(d < config.limits.exact and falls.all() and sticks.all() and len(sticks) > 0),
-        f"{len(stops)} random pairs with both centres on the normal.",
-        "differs",
-    )
+    speed = np.linalg.norm(crowd.traced(slice(traced)).sliding_velocity, axis=-1)
+    falls = (np.diff(speed, axis=-1) <= EXACT * speed[:, :1]).all(-1)
+    counts = {"falls": int(falls.sum()), "paths": len(falls), "sticks": int(sticks.sum()), "stops": len(sticks)}
+    holds = d < EXACT and falls.all() and sticks.all() and len(sticks) > 0
+    return claimed(holds, d=d, count=len(stops), **counts)
 
 
-def _endings(crowd: Crowd, impact: jimpact.Impact) -> list[Finding]:
+def _endings(crowd: Crowd, impact: jimpact.Impact) -> dict[str, Computed]:
     """Theorem 3, and the question whether every impact ends."""
     ended, sure = impact.outcome == jimpact.Outcome.OK, crowd.surely_ends
-    both = int(ended[sure].sum()), int(sure.sum())
-    rest = int(ended[~sure].sum()), int((~sure).sum())
     again = int((impact.info.compressions[~sure] > 1).sum())
-    return [
-        claim(
-            "JW-Thm3",
-            "Theorem 3",
-            "impacts with (18) end",
-            "will end",
-            f"{both[0]} of {both[1]}",
-            both[0] == both[1] > 0,
-            "Random bodies.",
-            "differs",
-        ),
-        new(
-            "JW-termination",
-            "abstract, 2.3, 7",
-            "impacts without (18) end",
-            f"{rest[0]} of {rest[1]}",
-            "The paper leaves it open; Baber (2011) proves it: slip stops, or its direction tends to a diverging or "
-            "stationary ray; there and in stick the normal velocity grows. "
-            f"{again} of these compress twice, which fig. 9 does not have.",
-        ),
-    ]
+    return {
+        "JW-Thm3": claimed(sure.any() and ended[sure].all(), ended=int(ended[sure].sum()), count=int(sure.sum())),
+        "JW-termination": only(ended=int(ended[~sure].sum()), count=int((~sure).sum()), again=again),
+    }
 
 
-def _theorem_5(crowd: Crowd, directions: np.ndarray, rates: np.ndarray, config: TheoremsForm) -> list[Finding]:
+def _theorem_5(crowd: Crowd, directions: np.ndarray, rates: np.ndarray) -> dict[str, Computed]:
     """Numbers and kinds of invariant directions."""
     there = np.isfinite(directions[..., 0])
     count, outward = there.sum(-1), (there & (rates > 0)).sum(-1)
-    slides = crowd.stick_ratio > crowd.mu
-    wrong = ~np.isin(count, config.printed.directions) | (outward != slides) | (count - outward < 1)
-    alike = directions_many(np.array([config.isotropic.inverse_inertia]), np.array([config.isotropic.friction]))
-    listed = int(np.isfinite(alike[0][..., 0]).sum())
-    angle = np.arange(config.isotropic.directions) * 2 * np.pi / config.isotropic.directions
-    s, B = np.stack([np.cos(angle), np.sin(angle)], -1), np.asarray(config.isotropic.inverse_inertia)[:2, :2]
-    across = np.abs(_cross(s, -config.isotropic.friction * s @ B)).max()
-    pull = crowd.W[:, None, :2, 2] - crowd.mu[:, None, None] * np.einsum("nij,nkj->nki", crowd.W[:, :2, :2], directions)
-    size = np.nanmax(np.abs(_cross(directions, pull)) / np.linalg.norm(crowd.W, axis=(1, 2))[:, None])
-    numbers = ", ".join(f"{k}: {int((count == k).sum())}" for k in np.unique(count))
-    return [
-        claim(
-            "JW-Thm5",
-            "Theorem 5",
-            "numbers and kinds of invariant directions",
-            "2 to 4; all centripetal, or exactly one centrifugal iff |B^-1 d| > mu",
-            f"{int(wrong.sum())} violations in {len(count)}; directions {numbers}; {int(slides.sum())} with a "
-            "centrifugal one",
-            not wrong.any(),
-            "Three need two that coincide.",
-            "differs",
-        ),
-        claim(
-            "JW-Thm5i",
-            "Theorem 5 (i)",
-            "B isotropic, d = 0",
-            "every direction is invariant",
-            f"(33) at most {across:.0e} in {len(angle)} directions",
-            bool(across < config.limits.exact and listed == 0),
-            f"jimpact lists {listed} single directions there.",
-            "differs",
-        ),
-        claim(
-            "JW-errata-dot",
-            "after Theorem 5",
-            "the centrifugal direction is told by",
-            "the sign of the cross product",
-            f"cross products are 0 ({size:.0e} of W), dot products above 0 for {int(outward.sum())} of "
-            f"{int(slides.sum())}",
-            bool(size > config.limits.exact),
-            "The cross product vanishes on every invariant direction, by (33): the dot product is meant.",
-            "misprint",
-        ),
-    ]
+    wrong = (count < 2) | (count > 4) | (outward != crowd.slides) | (count - outward < 1)
+    across = np.abs(cross(directions, crowd.pull(directions)))
+    size = np.nanmax(across / np.linalg.norm(crowd.W, axis=(1, 2))[:, None])
+    slides, kinds = int(crowd.slides.sum()), ", ".join(f"{k}: {int((count == k).sum())}" for k in np.unique(count))
+    return {
+        "JW-Thm5": claimed(not wrong.any(), wrong=int(wrong.sum()), count=len(count), numbers=kinds, slides=slides),
+        "JW-errata-dot": claimed(size > EXACT, size=size, outward=int(outward.sum()), slides=slides),
+    }
 
 
-def _sectors(crowd: Crowd, directions: np.ndarray, config: TheoremsForm) -> Finding:
+def _isotropic() -> Computed:
+    """Case (i) of Theorem 5."""
+    W, friction, s = np.diag([2.0, 2.0, 1.0]), 0.5, unit_at(np.arange(AROUND) * 2 * np.pi / AROUND)
+    across = np.abs(cross(s, -friction * s @ W[:2, :2])).max()
+    listed = int(np.isfinite(reproduce.directions_many(W[None], np.array([friction]))[0][..., 0]).sum())
+    return claimed(across < EXACT and listed == 0, across=across, count=AROUND, listed=listed)
+
+
+def _sectors(crowd: Crowd, directions: np.ndarray, traced: int) -> Computed:
     """Whether slip crosses an invariant direction on its way."""
-    chosen = np.flatnonzero(crowd.surely_ends)[: config.bodies.traced]
-    some = crowd.first(chosen)
+    chosen = np.flatnonzero(crowd.surely_ends)[:traced]
     beyond, turned = [], []  # slip past a ray over slip at the start, and angle
-    for track, rays in zip(tracks(trace_many(some.W, some.v, some.mu, some.e)), directions[chosen], strict=True):
+    for track, rays in zip(tracks(crowd.traced(chosen)), directions[chosen], strict=True):
         sliding = track.normal_impulse < dict(track.events).get("s", np.inf)
         slip = track.sliding_velocity[sliding]
-        angles, speed = np.arctan2(slip[:, 1], slip[:, 0]), np.linalg.norm(slip, axis=-1)
-        known = np.arctan2(rays[:, 1], rays[:, 0])[np.isfinite(rays[:, 0])]
+        angles, speed = angle_of(slip), np.linalg.norm(slip, axis=-1)
+        known = angle_of(rays[np.isfinite(rays[:, 0])])
         ahead, behind = ((known - angles[0]) % (2 * np.pi)).min(), ((angles[0] - known) % (2 * np.pi)).min()
         turn = (angles - angles[0] + behind) % (2 * np.pi)  # from the ray behind
         past = np.clip(np.minimum(turn - ahead - behind, 2 * np.pi - turn), 0, None)
         beyond.append(float((past * speed).max() / speed[0]))
         turned.append(float(np.where(past > 0, 0, np.abs(turn - behind)).max()))
-    crossed = int((np.array(beyond) > config.limits.exact).sum())
-    return claim(
-        "JW-sectors",
-        "4, after Theorem 5",
-        "hodographs stay in their sector",
-        "not cross either of its two bounding rays",
-        f"{crossed} of {len(chosen)} paths cross one",
-        crossed == 0,
-        f"Traced: slip is at most {max(beyond):.0e} of its start past a ray, and turns by up to {max(turned):.2f} rad.",
-        "differs",
-    )
+    crossed = int((np.array(beyond) > EXACT).sum())
+    return claimed(crossed == 0, crossed=crossed, count=len(chosen), beyond=max(beyond), turned=max(turned))
 
 
-def _corollary_6(
-    crowd: Crowd, impact: jimpact.Impact, directions: np.ndarray, rates: np.ndarray, config: TheoremsForm
-) -> Finding:
+def _corollary_6(crowd: Crowd, impact: jimpact.Impact, directions: np.ndarray, rates: np.ndarray) -> Computed:
     """Where slip stopped and cannot stick, it leaves along the centrifugal direction."""
-    resumed = np.isfinite(impact.info.slip_end) & (crowd.stick_ratio > crowd.mu)
+    resumed = np.isfinite(impact.info.slip_end) & crowd.slides
     out = np.where((rates > 0)[..., None], directions, 0).sum(-2)[resumed]
     slip = np.asarray(impact.velocity)[resumed, :2]
-    off = np.abs(np.arctan2(_cross(slip, out), (slip * out).sum(-1)))
-    worst = float(off.max()) if len(off) else np.nan
-    return claim(
-        "JW-Cor6",
-        "Corollary 6",
-        "slip resumes along the centrifugal direction",
-        "in the unique centrifugal direction",
-        f"{len(off)} impacts, at most {worst:.0e} rad off",
-        len(off) > 0 and worst < config.limits.direction,
-        f"Those of the {len(crowd.mu)} whose slip stops and cannot stick.",
-        "differs",
-    )
+    worst = np.abs(np.arctan2(cross(slip, out), (slip * out).sum(-1))).max(initial=0.0)
+    return claimed(len(out) > 0 and worst < DIRECTION, resumed=len(out), worst=worst, count=len(crowd.mu))
 
 
-def _figure_9(crowd: Crowd, seen: np.ndarray, config: TheoremsForm) -> Finding:
+def _residual(eigenvalues: np.ndarray, p: np.ndarray, u: np.ndarray) -> float:
+    """The largest of (48) over unit vectors (k, 2)."""
+    return float(np.abs(cross(u, eigenvalues * u + p)).max())
+
+
+def _theorem_8() -> dict[str, Computed]:
+    """(i), (ii), and (iii): the directions beside p = (p_x, 0), with the printed and with the other sign."""
+    p, gap = np.array([ALONG, 0.5 * ALONG]), PAIR[0] - PAIR[1]
+    x, y = np.sqrt(1 - (ALONG / gap) ** 2), ALONG / gap
+    first = _residual(np.full(2, PAIR[0]), p, np.stack([p, -p]) / np.linalg.norm(p))
+    second = _residual(PAIR, np.array([0.0, ALONG]), np.array([[0, 1], [0, -1], [x, y], [-x, y]]))
+    printed, other = (_residual(PAIR, np.array([ALONG, 0]), np.array([[u, x], [u, -x]])) for u in (y, -y))
+    return {
+        "JW-Thm8": claimed(max(first, second) < EXACT, first=first, second=second, pair=PAIR),
+        "JW-Thm8iii": claimed(printed < EXACT, printed=printed, other=other),
+    }
+
+
+def _theorem_8_numbers() -> Computed:
+    """(iv) to (vi), and Theorem 12, by the real roots of the quartic in the proof of (iv)."""
+    rng = np.random.default_rng(SEED)
+    pairs, shifts = rng.uniform(0, LARGEST, (COUNT, 2)), rng.uniform(-1, 1, (COUNT, 2)) * LARGEST
+    wrong, worst, outside = 0, 0.0, 0
+    for pair, p in zip(pairs, shifts, strict=True):
+        gap = pair[0] - pair[1]
+        eta = np.roots([-p[1], 2 * (gap - p[0]), 0, -2 * (gap + p[0]), p[1]])
+        eta = eta[np.abs(eta.imag) < REAL].real
+        u = np.stack([1 - eta**2, 2 * eta], -1) / (1 + eta**2)[:, None]
+        opposite = int(((u * (pair * u + p)).sum(-1) < 0).sum())
+        beyond = bool(np.linalg.norm(p / pair) > 1)
+        outside += int(beyond)
+        wrong += not (2 <= len(u) <= 4 and opposite == int(beyond) and len(u) > opposite)
+        worst = max(worst, _residual(pair, p, u) / float(np.linalg.norm(p)))
+    holds = wrong == 0 and worst < np.sqrt(EXACT)
+    return claimed(holds, wrong=wrong, count=COUNT, outside=outside, worst=worst)
+
+
+def _figure_9(crowd: Crowd, seen: np.ndarray) -> Computed:
     """Which sequences of events there are."""
-    found = set(seen[crowd.surely_ends].tolist())
-    others = set(seen[~crowd.surely_ends].tolist()) - set(config.printed.sequences)
-    return claim(
-        "JW-Fig9",
-        "fig. 9",
-        "sequences of events",
-        f"eight: {', '.join(config.printed.sequences)}",
-        f"where (18) holds {len(found)}: {', '.join(sorted(found))}",
-        found == set(config.printed.sequences),
-        f"l within 0.01 rad, jimpact's own. Where (18) fails also {', '.join(sorted(others)) or 'none'}: d is a second "
-        "compression.",
-        "differs",
-    )
+    printed = said("theorems", "JW-Fig9") - {"eight"}
+    found, others = set(seen[crowd.surely_ends].tolist()), set(seen[~crowd.surely_ends].tolist()) - printed
+    words: dict[str, Any] = {"found": ", ".join(sorted(found)), "others": ", ".join(sorted(others))}
+    return claimed(found == printed, count=len(found), **words)
 
 
-def _identity(crowd: Crowd, step: float) -> Finding:
+def _identity(crowd: Crowd) -> Computed:
     """dh/da + g = -mu t.B t for every direction of slip, dh/da by differences."""
     angle = np.linspace(0, 2 * np.pi, len(crowd.mu), endpoint=False)
-    g, tangential = _rates(crowd, angle)[0], _rates(crowd, angle)[2]
-    dh = (_rates(crowd, angle + step)[1] - _rates(crowd, angle - step)[1]) / (2 * step)
+    steps = angle[:, None] + DIFFERENCE * np.array([-1, 0, 1])
+    s, t = (unit_at(a) for a in (steps, steps + np.pi / 2))
+    pull, across = crowd.pull(s), t[:, 1]
+    h, g = (t * pull).sum(-1), (s * pull).sum(-1)[:, 1]
+    dh = (h[:, 2] - h[:, 0]) / (2 * DIFFERENCE)
+    tangential = crowd.mu * np.einsum("ni,nij,nj->n", across, crowd.W[:, :2, :2], across)
     size = crowd.mu * np.linalg.norm(crowd.W[:, :2, :2], axis=(1, 2)) + np.linalg.norm(crowd.W[:, :2, 2], axis=-1)
-    gap, most = np.abs(dh + g + tangential) / size, (dh + g).max()
-    return new(
-        "JW-identity",
-        "4",
-        "dh/da + g + mu t.B t, t across slip",
-        f"at most {gap.max():.0e}, relative",
-        f"dh/da by differences in {len(angle)} impacts. dh/da + g is at most {most:.2g}, below zero: a centrifugal "
-        "direction, g > 0, attracts, and a centripetal one that repels has |g| > dh/da.",
-    )
-
-
-def _rates(crowd: Crowd, angle: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """g, h and mu t.B t of slip at an angle."""
-    s, t = np.stack([np.cos(angle), np.sin(angle)], -1), np.stack([-np.sin(angle), np.cos(angle)], -1)
-    pull = crowd.W[:, :2, 2] - crowd.mu[:, None] * np.einsum("nij,nj->ni", crowd.W[:, :2, :2], s)
-    return (s * pull).sum(-1), (t * pull).sum(-1), crowd.mu * np.einsum("ni,nij,nj->n", t, crowd.W[:, :2, :2], t)
-
-
-def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+    return only(gap=(np.abs(dh + g + tangential) / size).max(), count=len(angle), most=(dh + g).max())

@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 
-from jimpact.tables import console, table
+from jimpact.output.terminal import console, table
 
 from .checkpoint import CheckpointError
 from .drawing import draw

@@ -7,7 +7,7 @@ import numpy as np
 
 from jimpact import Rebounds
 from jimpact.identify import Fit, cross_validate, fit
-from jimpact.tables import bar
+from jimpact.output.terminal import bar
 
 from . import simulated
 from .judgement import far_away, interval, log_likelihood, predict, promises, rms, spread, worst

@@ -1,9 +1,12 @@
 """Morgan (2011): the planar rigid body impact problem, solved algebraically."""
 
-from jimpact.reproduce import Paper, Part
+from pathlib import Path
 
-from . import energy, errata, mechanism, motion, orders, paths, space
+from jimpact.reproduce import Paper, Part, load_rows
+
+from . import mechanism, motion, orders, space
 from .forms import CrowdForm, ImpactsForm, MechanismForm, MotionForm, SpaceForm
+from .impacts import energy, paths
 
 NOTES = (
     "u are the generalised speeds, M the mass matrix, J the Jacobian of the tip with rows J_t along the floor and J_n "
@@ -24,12 +27,13 @@ PAPER = Paper(
     "Arlington, 2011.",
     [
         Part("mechanism", "The double pendulum (2.1)", "morgan/mechanism.toml", MechanismForm, mechanism.run),
-        Part("paths", "Ways through an impact (figs 2.2-2.5, 2.7, 2.9)", "morgan/impacts.toml", ImpactsForm, paths.run),
-        Part("energy", "Energy and its parts (fig 2.6)", "morgan/impacts.toml", ImpactsForm, energy.run),
-        Part("algorithm", "The algorithm and its orders (fig 2.8)", "morgan/crowd.toml", CrowdForm, orders.run),
-        Part("errata", "Misprints, and what they do", "morgan/crowd.toml", CrowdForm, errata.run),
+        Part("paths", "Ways through an impact (figs 2.2-2.5, 2.7, 2.9)", "morgan/impacts.toml", ImpactsForm, paths),
+        Part("energy", "Energy and its parts (fig 2.6)", "morgan/impacts.toml", ImpactsForm, energy),
+        Part("algorithm", "The algorithm and its orders (fig 2.8)", "morgan/crowd.toml", CrowdForm, orders.algorithm),
+        Part("errata", "Misprints, and what they do", "morgan/crowd.toml", CrowdForm, orders.errata),
         Part("motion", "Flight and impacts (fig 3.1)", "morgan/motion.toml", MotionForm, motion.run),
         Part("space", "Toward three dimensions (chapter 4)", "morgan/space.toml", SpaceForm, space.run),
     ],
     NOTES,
+    load_rows(Path(__file__).with_name("findings.toml")),
 )

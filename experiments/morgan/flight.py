@@ -16,10 +16,10 @@ from jax import Array, lax
 
 import jimpact
 
-from .crowd import Crowd, collide_many
+from .crowd import collide_many, with_speeds
 from .pendulum import Pendulum, State, energy, lagrangian, mass_matrix, matrices, tip
 
-__all__ = ["Bounce", "Material", "Motion", "broken", "fly", "land", "simulate", "strike"]
+__all__ = ["MOST", "Bounce", "Material", "Motion", "broken", "fly", "land", "simulate", "strike"]
 
 HALVINGS = 60  # of a step, to find when the tip lands: to the last bit
 MOST = 10_000  # impacts
@@ -57,15 +57,12 @@ class Motion(NamedTuple):
     rests: bool  # whether it ended because the tip rests on the floor
 
 
-def acceleration(pendulum: Pendulum, q: Array, u: Array) -> Array:
+def rate(pendulum: Pendulum, y: Array) -> Array:
     """Lagrange's equations: M du/dt = dL/dq - (dp/dq) u, with the momenta p = dL/du."""
+    q, u = y[:2], y[2:]
     force = jax.grad(lagrangian, 1)(pendulum, q, u)
     _, carried = jax.jvp(lambda q: jax.grad(lagrangian, 2)(pendulum, q, u), (q,), (u,))
-    return jnp.linalg.solve(mass_matrix(pendulum, q), force - carried)
-
-
-def rate(pendulum: Pendulum, y: Array) -> Array:
-    return jnp.concatenate([y[2:], acceleration(pendulum, y[:2], y[2:])])
+    return jnp.concatenate([u, jnp.linalg.solve(mass_matrix(pendulum, q), force - carried)])
 
 
 def advance(pendulum: Pendulum, y: Array, h: Array | float) -> Array:
@@ -109,17 +106,6 @@ def land(pendulum: Pendulum, y: Array, h: float) -> tuple[Array, Array]:
     return low, advance(pendulum, y, low)
 
 
-def strike(
-    pendulum: Pendulum, y: State, friction: float, restitution: float, law: str
-) -> tuple[np.ndarray, np.ndarray, jimpact.Impact]:
-    """State after the impact, velocity of the tip before it, and the impact; by the program for crowds."""
-    q, u = np.split(np.asarray(y)[None], 2, axis=-1)
-    M, J = matrices(pendulum, q)
-    crowd = Crowd(M, J, u, np.full(1, friction), np.full(1, restitution), np.full(1, friction))
-    hit = jax.tree.map(lambda a: a[0], collide_many(crowd, law=law))
-    return np.concatenate([q[0], hit.speeds]), crowd.v[0], hit.impact
-
-
 @jax.jit
 def next_bounce(pendulum: Pendulum, y: Array) -> Array:
     """How long the tip, rising from the floor, would fly if its acceleration stayed the same; inf if it is upwards."""
@@ -128,69 +114,52 @@ def next_bounce(pendulum: Pendulum, y: Array) -> Array:
     return jnp.where(falling < 0, -2 * up / jnp.where(falling < 0, falling, -1), jnp.inf)
 
 
-class Flight(NamedTuple):
-    """One flight, from one impact to the next or to the end of the time."""
-
-    states: np.ndarray  # (steps - 1, 4), between the first and the last
-    last: np.ndarray  # (4,), on the floor if it landed
-    duration: float  # s
-    landed: bool
-
-
-def flight(pendulum: Pendulum, y: Array, step: float, steps: int, room: int) -> Flight:
-    path, made = fly(pendulum, y, step, steps, room)
-    n, states = int(made), np.asarray(path)
-    if tip(pendulum, states[n, :2])[1] >= 0:
-        return Flight(states[1:n], states[n], n * step, False)
-    part, last = land(pendulum, states[n - 1], step)
-    return Flight(states[1:n], np.asarray(last), (n - 1) * step + float(part), True)
+def strike(
+    pendulum: Pendulum, y: State, friction: float, restitution: float, law: str
+) -> tuple[np.ndarray, np.ndarray, jimpact.Impact]:
+    """State after the impact, velocity of the tip before it, and the impact."""
+    q, u = np.split(np.asarray(y)[None], 2, axis=-1)
+    crowd = with_speeds(*matrices(pendulum, q), u, friction, restitution)
+    hit = jax.tree.map(lambda a: a[0], collide_many(crowd, law=law))
+    return np.concatenate([q[0], hit.speeds]), crowd.v[0], hit.impact
 
 
-def simulate(
-    pendulum: Pendulum, material: Material, y: Array, *, duration: float, step: float, rest: float, room: int = 0
-) -> Motion:
-    """Fly, strike, and so on until the time is over or the tip rests. Motions with the same `room` share a program.
+def simulate(pendulum: Pendulum, material: Material, y: State, *, duration: float, step: float, rest: float) -> Motion:
+    """Fly, strike, and so on until the time is over or the tip rests.
 
     With restitution below 1 the bounces on a floor become infinitely many in a finite time. The tip counts as resting
     once its next bounce would be shorter than `rest`; what follows is sliding or standing under a contact force,
     which no law of impact describes, so the motion ends there.
     """
-    if pendulum.floor >= -pendulum.length:
-        raise ValueError("the joint between the bars can reach the floor; pass a floor below -length")
-    if tip(pendulum, y[:2])[1] < 0:
-        raise ValueError("the tip starts below the floor; pass other angles or a lower floor")
-    room, now, drift, rests = max(room, math.ceil(duration / step)), 0.0, 0.0, False
-    times: list[np.ndarray] = [np.zeros(1)]
-    states: list[np.ndarray] = [np.asarray(y)[None]]
-    bounces: list[Bounce] = []
+    times, states, bounces = [np.zeros(1)], [np.asarray(y)[None]], []
+    now, drift, rests = 0.0, 0.0, False
     while not rests and len(bounces) < MOST:
-        flown = flight(pendulum, y, step, math.ceil((duration - now) / step), room)
-        drift = max(drift, abs(float(energy(pendulum, flown.last) - energy(pendulum, y))))
-        times += [now + step * np.arange(1, len(flown.states) + 1), np.full(1, now + flown.duration)]
-        states += [flown.states, flown.last[None]]
-        now += flown.duration
-        if not flown.landed or now >= duration:
+        path, made = fly(pendulum, y, step, math.ceil((duration - now) / step), math.ceil(duration / step))
+        n, path = int(made), np.asarray(path)
+        flown, last, landed = n * step, path[n], tip(pendulum, path[n, :2])[1] < 0
+        if landed:
+            part, last = land(pendulum, path[n - 1], step)
+            flown = (n - 1) * step + float(part)
+        drift = max(drift, abs(float(energy(pendulum, last) - energy(pendulum, y))))
+        times += [now + step * np.arange(1, n), np.full(1, now + flown)]
+        states += [path[1:n], np.asarray(last)[None]]
+        now += flown
+        if not landed or now >= duration:
             break
-        y, bounce = _bounced(pendulum, material, flown.last, now)
-        bounces.append(bounce)
+        after, before, impact = strike(pendulum, last, *material)
+        jimpact.require(impact)
+        lost, velocity = float(energy(pendulum, last) - energy(pendulum, after)), np.asarray(impact.velocity)
+        bounces.append(Bounce(now, np.asarray(last), after[2:], before, velocity, int(impact.info.mode), lost))
         times.append(np.full(1, now))
-        states.append(np.asarray(y)[None])
+        states.append(after[None])
+        y = after
         rests = float(next_bounce(pendulum, y)) < rest
     return Motion(np.concatenate(times), np.concatenate(states), bounces, drift, rests)
 
 
-def _bounced(pendulum: Pendulum, material: Material, last: np.ndarray, now: float) -> tuple[Array, Bounce]:
-    y, before, impact = strike(pendulum, last, material.friction, material.restitution, law=material.law)
-    jimpact.require(impact)
-    lost = float(energy(pendulum, last) - energy(pendulum, y))
-    after = np.asarray(impact.velocity)
-    return jnp.asarray(y), Bounce(now, last, y[2:], before, after, int(impact.info.mode), lost)
-
-
 def broken(pendulum: Pendulum, material: Material, motion: Motion) -> list[str]:
     """Promises that the motion did not keep, one sentence each."""
-    scale = pendulum.mass * pendulum.gravity * pendulum.length
-    found = []
+    scale, found = pendulum.mass * pendulum.gravity * pendulum.length, []
     if motion.drift > DRIFT * scale:
         found.append(f"energy changes by {motion.drift:.1e} J in a flight; pass a smaller step")
     gains = [b.time for b in motion.bounces if b.energy_lost < -GAIN * scale]

@@ -1,76 +1,52 @@
 """What the configurations in configs/morgan may say."""
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
-from jimpact.config import (
-    Approaching,
-    FrictionRange,
-    Name,
-    Normal,
-    NotNegative,
-    Positive,
-    Range,
-    Seed,
-    Share,
-    ShareRange,
-    Small,
-    Table,
-    approaching,
-)
+from jimpact.schemas import config
+from jimpact.schemas.config import Name, NotNegative, Positive, Share, Table
 
 from .pendulum import Pendulum
 
-__all__ = [
-    "CrowdForm",
-    "CrowdLimits",
-    "Impact",
-    "ImpactsForm",
-    "MapGrid",
-    "MechanismForm",
-    "MotionForm",
-    "Pair",
-    "SpaceAnew",
-    "SpaceForm",
-    "SpaceImpact",
-]
+__all__ = ["PATHS", "CrowdForm", "Draw", "ImpactsForm", "MechanismForm", "MotionForm", "SpaceForm"]
 
 STRAIGHT = 1.0  # deg: nearer to straight (or folded) bars leave the tip one way to go, and K is singular
+PATHS = {"fig 2.7": "a-b-e", "fig 2.9a": "a-c-e", "fig 2.9b": "a-c-e"}  # through fig 2.8, as the text tells
 
 
-def _two(value: Any) -> Any:
-    if not isinstance(value, list | tuple) or len(value) != 2 or any(isinstance(x, list | tuple) for x in value):
-        raise ValueError("pass a list of 2 numbers")
-    return tuple(value)
+def _must(hold: Callable[[Any], bool], otherwise: str) -> AfterValidator:
+    """Refuse a value in one sentence."""
+
+    def checked(value: Any) -> Any:
+        if not hold(value):
+            raise ValueError(otherwise)
+        return value
+
+    return AfterValidator(checked)
 
 
-def _bent(angles: tuple[float, float]) -> tuple[float, float]:
-    if abs((angles[1] + 90) % 180 - 90) < STRAIGHT:
-        raise ValueError(f"the bars are straight or folded; pass a second angle at least {STRAIGHT:g} degree from that")
-    return angles
+BENT = _must(
+    lambda angles: abs((angles[1] + 90) % 180 - 90) >= STRAIGHT,
+    f"the bars are straight or folded; pass a second angle at least {STRAIGHT:g} degree from that",
+)
+SLIPPING = _must(
+    lambda velocity: any(velocity[:-1]),
+    "the tip does not slip, and its impact has no path of fig 2.8; pass a tangential velocity",
+)
+TOLD = _must(
+    lambda impacts: {impact.figure for impact in impacts} >= set(PATHS),
+    f"a figure has no impact; pass at least one for each of {', '.join(PATHS)}",
+)
+OUT_OF_REACH = _must(
+    lambda hung: hung.floor < -hung.length, "the joint between the bars can reach the floor; pass a floor below -length"
+)
 
-
-def _bends(bend: tuple[float, float]) -> tuple[float, float]:
-    if bend[0] < STRAIGHT or bend[1] > 180 - STRAIGHT:
-        raise ValueError(f"bars may be straight or folded; pass bends from {STRAIGHT:g} to {180 - STRAIGHT:g} degrees")
-    return bend
-
-
-def _slipping(velocity: tuple) -> tuple:
-    if not any(velocity[:-1]):
-        raise ValueError("the tip does not slip, and its impact has no path of fig 2.8; pass a tangential velocity")
-    return velocity
-
-
-Pair = Annotated[tuple[float, float], BeforeValidator(_two)]
-Posture = Annotated[Pair, AfterValidator(_bent)]  # first bar to the horizontal, second to the first
-Approach = Annotated[Pair, AfterValidator(approaching), AfterValidator(_slipping)]  # along the floor, up
-Approach3 = Annotated[Approaching, AfterValidator(_slipping)]
-Bend = Annotated[Range, AfterValidator(_bends)]
+Pair = Annotated[tuple[float, float], Field(strict=False)]  # a list of two
+Posture = Annotated[Pair, BENT]  # deg, first bar to the horizontal, second to the first
 Count = Annotated[int, Field(ge=2, le=20_000)]
-Law = Literal["stronge", "poisson", "newton"]
 
 
 class Bars(Table):
@@ -80,7 +56,7 @@ class Bars(Table):
     length: Positive  # m, of each
 
     def pendulum(self) -> Pendulum:
-        return Pendulum(self.mass, self.length)
+        return Pendulum(**self.model_dump())
 
 
 class Hung(Bars):
@@ -89,143 +65,56 @@ class Hung(Bars):
     gravity: NotNegative  # m/s^2
     floor: float  # m, height; the support is at 0
 
-    @field_validator("floor")
-    @classmethod
-    def _below(cls, floor: float, info: ValidationInfo) -> float:
-        if floor >= -info.data.get("length", 0.0):
-            raise ValueError("the joint between the bars can reach the floor; pass a floor below -length")
-        return floor
 
-    def pendulum(self) -> Pendulum:
-        return Pendulum(self.mass, self.length, self.gravity, self.floor)
-
-
-class Draw(Table):
-    """Random states."""
-
-    seed: Seed
-    count: Count
-    speed: Positive  # rad/s, standard deviation of each generalised speed
-
-
-class MechanismForm(Table):
-    """mechanism.toml"""
+class Form(Table):
+    """What every file has."""
 
     name: Name
     pendulum: Bars
+
+
+class Surface(Table):
+    """Tip and floor."""
+
+    friction: NotNegative
+    restitution: Share
+
+
+class Draw(Table):
+    """Random impacts."""
+
+    seed: config.Seed
+    count: Count
+    friction: config.FrictionRange
+    restitution: config.ShareRange
+
+
+class MechanismForm(Form):
+    """mechanism.toml"""
+
     posture_deg: Posture  # that is drawn
-    round_off: Small
-    printed: Name  # what can be read of M and J
-    sample: Draw
 
 
-class Impact(Table):
+class Impact(Surface):
     """One impact of the tip."""
 
     name: Name
     figure: Name
     angles_deg: Posture
-    tip_velocity: Approach  # m/s
-    friction: NotNegative
-    restitution: Share
+    tip_velocity: Annotated[Pair, AfterValidator(config.approaching), SLIPPING]  # m/s, along the floor and up
 
 
-class ImpactsPrinted(Table):
-    """Paths through fig 2.8, figure by figure, and all of them."""
-
-    paths: dict[Literal["fig 2.7", "fig 2.9a", "fig 2.9b"], str]
-    orders: list[str]
-
-
-class ImpactsForm(Table):
+class ImpactsForm(Form):
     """impacts.toml; the first impact is the example that the text follows."""
 
-    name: Name
-    pendulum: Bars
-    impact: Annotated[list[Impact], Field(min_length=1)]
-    printed: ImpactsPrinted
-
-    @field_validator("printed")
-    @classmethod
-    def _there(cls, printed: ImpactsPrinted, info: ValidationInfo) -> ImpactsPrinted:
-        missing = set(printed.paths) - {impact.figure for impact in info.data.get("impact", [])}
-        if missing and "impact" in info.data:
-            raise ValueError(f"no impact has the figure {', '.join(sorted(missing))}; add one, or leave its path out")
-        return printed
+    impact: Annotated[list[Impact], TOLD]
 
 
-class CrowdDraw(Draw):
-    """Random postures, speeds and materials."""
-
-    angle_deg: Range  # of the first bar
-    bend_deg: Bend  # of the second bar to the first, either way
-    friction: FrictionRange
-    static_over_kinetic: Annotated[FrictionRange, Field(description="static over kinetic friction")]
-    restitution: ShareRange
-
-    @field_validator("static_over_kinetic")
-    @classmethod
-    def _not_less(cls, ratio: tuple[float, float]) -> tuple[float, float]:
-        if ratio[0] < 1:
-            raise ValueError("static friction is not below kinetic friction; pass ratios of at least 1")
-        return ratio
-
-
-class MapGrid(Table):
-    """One posture, all directions of approach, all frictions."""
-
-    angles_deg: Posture
-    restitution: Share
-    direction_deg: Annotated[Range, Field(description="of the tip's velocity, from the normal")]
-    friction: FrictionRange
-    columns: Annotated[int, Field(ge=2, le=400)]
-    rows: Annotated[int, Field(ge=2, le=400)]
-
-    @field_validator("direction_deg")
-    @classmethod
-    def _towards(cls, direction: tuple[float, float]) -> tuple[float, float]:
-        if not -90 < direction[0] < direction[1] < 90:
-            raise ValueError("the tip must approach; pass directions between -90 and 90 degrees")
-        return direction
-
-    @field_validator("columns")
-    @classmethod
-    def _slipping(cls, columns: int, info: ValidationInfo) -> int:
-        low, high = info.data.get("direction_deg", (1.0, 2.0))
-        if 0.0 in np.linspace(low, high, columns):
-            raise ValueError("one column has no slip, and no path of fig 2.8; pass one more or less")
-        return columns
-
-
-class CrowdPrinted(Table):
-    """What the text counts."""
-
-    orders: str
-    intermediate_states: list[str]
-    friction_changes: str
-    references: dict[Name, Annotated[list[Name], Field(min_length=2, max_length=2)]]  # as printed, and where it is
-
-
-class CrowdLimits(Table):
-    """How near is equal."""
-
-    closed_form: Positive  # eps, per unit of cancellation, of the impulse
-    small: Small  # relative differences above are counted
-    changed: Small  # of the impulse: more is another answer
-    gain: Small  # of the energy before: more is a gain
-    bend: Small  # of friction: less is no change of it
-
-
-class CrowdForm(Table):
+class CrowdForm(Form):
     """crowd.toml"""
 
-    name: Name
-    pendulum: Bars
-    sample: CrowdDraw
+    sample: Draw
     traced: Count  # of the sample, followed
-    map: MapGrid
-    limits: CrowdLimits
-    printed: CrowdPrinted
 
 
 class Start(Table):
@@ -235,84 +124,37 @@ class Start(Table):
     speeds: Pair  # rad/s
 
 
-class Surface(Table):
-    """Tip and floor."""
+class MotionForm(Form):
+    """motion.toml"""
 
-    friction: NotNegative
-    restitution: Share
-    law: Law
-
-
-class Run(Table):
-    """How the flight is computed, and when it ends."""
-
+    pendulum: Annotated[Hung, OUT_OF_REACH]
+    start: Start
+    material: Surface
+    law: Literal["stronge", "poisson", "newton"]
     duration: Positive  # s
     step: Positive  # s, of the Runge-Kutta method
     rest: Positive  # s: the tip rests once its next bounce would be shorter
 
-
-class MotionForm(Table):
-    """motion.toml"""
-
-    name: Name
-    pendulum: Hung
-    start: Start
-    material: Surface
-    run: Run
-
     @field_validator("start")
     @classmethod
     def _above(cls, start: Start, info: ValidationInfo) -> Start:
-        first, second = np.deg2rad(start.angles_deg)
         hung = info.data.get("pendulum")
-        if hung is not None and hung.length * (np.sin(first) + np.sin(first + second)) < hung.floor:
+        if hung and hung.length * np.sin(np.cumsum(np.deg2rad(start.angles_deg))).sum() < hung.floor:
             raise ValueError("the tip starts below the floor; pass other angles or a lower floor")
         return start
 
 
-class SpaceImpact(Table):
+class SpaceImpact(Surface):
     """One impact on an inclined floor."""
 
     name: Name
-    tip_velocity: Approach3  # m/s, along t1, t2 and the normal
-    friction: NotNegative
-    restitution: Share
+    tip_velocity: Annotated[config.Approaching, SLIPPING]  # m/s, along t1, t2 and the normal
 
 
-class SpaceDraw(Table):
-    """Random directions of slip, frictions and restitutions at the same posture."""
-
-    seed: Seed
-    count: Count
-    slip: Positive  # m/s, standard deviation of each tangential velocity
-    approach: Positive  # m/s
-    friction: FrictionRange
-    restitution: ShareRange
-
-
-class SpaceAnew(Table):
-    """Impacts that start along the invariant direction to zero slip."""
-
-    slip: Positive  # m/s
-    approach: Positive  # m/s
-
-
-class SpaceLimits(Table):
-    """How near is equal."""
-
-    integrated: Small  # of the speeds before: `solve` at standard accuracy
-    zero: Small  # of the velocity before
-    algebra: Small  # of the largest entry of J M^-1 J^T
-
-
-class SpaceForm(Table):
+class SpaceForm(Form):
     """space.toml: the double pendulum on a support that swivels about the vertical."""
 
-    name: Name
-    pendulum: Bars
     angles_deg: Posture
-    normal: Normal  # of the floor: radial, across, up
+    normal: config.Normal  # of the floor: radial, across, up
     impact: Annotated[list[SpaceImpact], Field(min_length=1)]
-    sample: SpaceDraw
-    anew: SpaceAnew
-    limits: SpaceLimits
+    sample: Draw

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-__all__ = ["Pendulum", "State", "energy", "jacobian", "lagrangian", "mass_matrix", "matrices", "potential", "tip"]
+__all__ = ["Pendulum", "energy", "jacobian", "lagrangian", "mass_matrix", "matrices", "tip"]
 
 State = Array | np.ndarray
 
@@ -45,20 +45,16 @@ def jacobian(pendulum: Pendulum, q: State) -> Array:
     return pendulum.length * jnp.stack([along, up])
 
 
-@partial(jax.jit, static_argnames="pendulum")
-def _many(pendulum: Pendulum, q: Array) -> tuple[Array, Array]:
-    return jax.vmap(partial(mass_matrix, pendulum))(q), jax.vmap(partial(jacobian, pendulum))(q)
+@jax.jit
+@partial(jax.vmap, in_axes=(None, 0))
+def _matrices(pendulum: Pendulum, q: Array) -> tuple[Array, Array]:
+    return mass_matrix(pendulum, q), jacobian(pendulum, q)
 
 
 def matrices(pendulum: Pendulum, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """M and J of many postures (..., 2), as NumPy arrays (..., 2, 2)."""
-    M, J = _many(pendulum, jnp.asarray(q, float).reshape(-1, 2))
-    return tuple(np.asarray(a).reshape(*np.shape(q), 2) for a in (M, J))  # type: ignore[return-value]
-
-
-def potential(pendulum: Pendulum, q: State) -> Array:
-    first, second = jnp.sin(q[0]), jnp.sin(q[0] + q[1])
-    return pendulum.mass * pendulum.gravity * pendulum.length * (1.5 * first + 0.5 * second)
+    """M and J of many postures (n, 2), as NumPy arrays (n, 2, 2)."""
+    M, J = _matrices(pendulum, q)
+    return np.asarray(M), np.asarray(J)
 
 
 def tip(pendulum: Pendulum, q: State) -> Array:
@@ -67,10 +63,13 @@ def tip(pendulum: Pendulum, q: State) -> Array:
     return pendulum.length * jnp.array([across, up]) - jnp.array([0.0, pendulum.floor])
 
 
-def lagrangian(pendulum: Pendulum, q: Array, u: Array) -> Array:
-    return 0.5 * u @ mass_matrix(pendulum, q) @ u - potential(pendulum, q)
+def lagrangian(pendulum: Pendulum, q: State, u: State) -> Array:
+    """Kinetic less potential energy."""
+    height = 1.5 * jnp.sin(q[0]) + 0.5 * jnp.sin(q[0] + q[1])
+    return 0.5 * u @ mass_matrix(pendulum, q) @ u - pendulum.mass * pendulum.gravity * pendulum.length * height
 
 
 def energy(pendulum: Pendulum, y: State) -> Array:
+    """Kinetic and potential energy."""
     q, u = jnp.split(jnp.asarray(y), 2)
-    return 0.5 * u @ mass_matrix(pendulum, q) @ u + potential(pendulum, q)
+    return u @ mass_matrix(pendulum, q) @ u - lagrangian(pendulum, q, u)

@@ -19,11 +19,9 @@ import numpy as np
 from jax import Array
 from scipy.integrate import solve_ivp
 
-import jimpact
+from .pendulum import Pendulum, State
 
-from .pendulum import Pendulum
-
-__all__ = ["TOLERANCE", "Integrated", "held_by", "integrate", "swivel_matrices"]
+__all__ = ["TOLERANCE", "Integrated", "by_geometry", "held_by", "integrate"]
 
 TOLERANCE = 1e-12  # of the integration
 STOPPED = 1e-11  # of the slip before: zero
@@ -35,26 +33,12 @@ class Integrated(NamedTuple):
     """Speeds after an impact by chapter 4, and how slip went."""
 
     u: np.ndarray
-    slip_ends: bool
     sticks: bool
     followed: bool  # False where slip stops and cannot stick: the chapter does not say where it goes
 
 
-class Contact(NamedTuple):
-    J: np.ndarray
-    Ln: np.ndarray
-    LT: np.ndarray
-    mu: float
-
-    def rate(self, _: float, y: np.ndarray) -> np.ndarray:
-        """(4.9) and dE_n/dp = v_n, both times the slip speed; y = (u, E_n)."""
-        slip = self.J[:2] @ y[:-1]
-        size = np.linalg.norm(slip)
-        return np.append(self.Ln * size - self.mu * self.LT @ slip, (self.J[2] @ y[:-1]) * size)
-
-
-def swivel_matrices(pendulum: Pendulum, q: np.ndarray, normal: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """M, and J with rows t1, t2, n of the floor with the given normal."""
+def by_geometry(pendulum: Pendulum, q: State) -> tuple[Array, Array]:
+    """M, and J of the tip with rows radial (at angle 0 of the swivel), across, up."""
 
     def point(q: Array, first: float, second: float) -> Array:
         out = first * jnp.cos(q[1]) + second * jnp.cos(q[1] + q[2])
@@ -62,28 +46,8 @@ def swivel_matrices(pendulum: Pendulum, q: np.ndarray, normal: tuple[float, ...]
         return pendulum.length * jnp.stack([out * jnp.cos(q[0]), out * jnp.sin(q[0]), up])
 
     first, second = np.array([*GAUSS, 1.0, 1.0, 1.0]), np.array([0.0, 0.0, *GAUSS, 1.0])
-    *bars, tip = np.asarray(jax.jit(jax.vmap(jax.jacfwd(point), (None, 0, 0)))(jnp.asarray(q), first, second))
-    M = 0.5 * pendulum.mass * sum(A.T @ A for A in bars)
-    up = np.asarray(normal) / np.linalg.norm(normal)
-    return M, np.asarray(jimpact.contact_frame(jnp.asarray(up))) @ tip
-
-
-def integrate(M: np.ndarray, J: np.ndarray, u: np.ndarray, mu: float, e: float) -> Integrated:
-    """The six steps of section 4.2: (4.9) to v_n = 0 and on to the stop, (4.13) from zero slip if it can stick."""
-    L = np.linalg.solve(M, J.T)
-    contact = Contact(J, L[:, 2], L[:, :2], mu)
-    zero = STOPPED * float(np.linalg.norm(J[:2] @ u))
-    y, stopped = _slide(contact, np.append(u, 0.0), lambda y: J[2] @ y[:-1], zero)
-    lowest = None
-    if not stopped:  # v_n = 0 comes first
-        lowest = float(y[-1])
-        y, stopped = _slide(contact, y, lambda y: y[-1] - (1 - e**2) * lowest, zero)
-    if not stopped:
-        return Integrated(y[:-1], False, False, True)
-    m = held_by(J, L)
-    if np.linalg.norm(m) > mu:
-        return Integrated(y[:-1], True, False, False)
-    return Integrated(_stuck(J, contact.Ln - contact.LT @ m, y, e, lowest), True, True, True)
+    points = jax.vmap(jax.jacfwd(point), (None, 0, 0))(jnp.asarray(q), first, second)
+    return 0.5 * pendulum.mass * jnp.einsum("pki,pkj->ij", points[:4], points[:4]), points[4]
 
 
 def held_by(J: np.ndarray, L: np.ndarray) -> np.ndarray:
@@ -91,18 +55,36 @@ def held_by(J: np.ndarray, L: np.ndarray) -> np.ndarray:
     return np.linalg.solve(J[:2] @ L[:, :2], J[:2] @ L[:, 2])
 
 
+def integrate(M: np.ndarray, J: np.ndarray, u: np.ndarray, mu: float, e: float) -> Integrated:
+    """The six steps of section 4.2: (4.9) to v_n = 0 and on to the stop, (4.13) from zero slip if it can stick."""
+    L = np.linalg.solve(M, J.T)
+    m, zero, lowest = held_by(J, L), STOPPED * float(np.linalg.norm(J[:2] @ u)), None
+    y, stopped = _slide(J, L, mu, np.append(u, 0.0), lambda y: J[2] @ y[:-1], zero)
+    if not stopped:  # v_n = 0 comes first
+        lowest = float(y[-1])
+        y, stopped = _slide(J, L, mu, y, lambda y: y[-1] - (1 - e**2) * lowest, zero)
+    if not stopped or np.linalg.norm(m) > mu:
+        return Integrated(y[:-1], False, not stopped)
+    return Integrated(_stuck(J, L[:, 2] - L[:, :2] @ m, y, e, lowest), True, True)
+
+
 def _slide(
-    contact: Contact, y: np.ndarray, rises: Callable[[np.ndarray], float], zero: float
+    J: np.ndarray, L: np.ndarray, mu: float, y: np.ndarray, rises: Callable[[np.ndarray], float], zero: float
 ) -> tuple[np.ndarray, bool]:
-    """Follow (4.9) until something rises through 0, or until slip is zero (then True)."""
+    """Follow (4.9), y = (u, E_n), until something rises through 0, or until slip is zero (then True)."""
+    slip = lambda y: J[:2] @ y[:-1]  # noqa: E731
+
+    def rate(_: float, y: np.ndarray) -> np.ndarray:
+        """(4.9) and dE_n/dp = v_n, both times the slip speed."""
+        size = np.linalg.norm(slip(y))
+        return np.append(L[:, 2] * size - mu * L[:, :2] @ slip(y), (J[2] @ y[:-1]) * size)
+
     goal = lambda _, y: rises(y)  # noqa: E731
-    slip = lambda _, y: np.linalg.norm(contact.J[:2] @ y[:-1]) - zero  # noqa: E731
-    goal.terminal = slip.terminal = True  # type: ignore[attr-defined]
+    rest = lambda _, y: np.linalg.norm(slip(y)) - zero  # noqa: E731
+    goal.terminal = rest.terminal = True  # type: ignore[attr-defined]
     goal.direction = 1  # type: ignore[attr-defined]
-    longest = LONGEST / np.abs(contact.J @ np.column_stack([contact.LT, contact.Ln])).max()
-    found = solve_ivp(
-        contact.rate, (0, longest), y, "DOP853", events=(goal, slip), rtol=TOLERANCE, atol=1e-3 * TOLERANCE
-    )
+    accuracy = {"method": "DOP853", "rtol": TOLERANCE, "atol": 1e-3 * TOLERANCE}
+    found = solve_ivp(rate, (0, LONGEST / np.abs(J @ L).max()), y, events=(goal, rest), **accuracy)
     return found.y[:, -1], len(found.t_events[1]) > 0
 
 

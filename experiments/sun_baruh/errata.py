@@ -1,266 +1,160 @@
-"""Misprints: the equations as printed, and as they must read, on impacts that were solved.
+"""Misprints: the equations as printed, and as they must read, on impacts that were solved. Symbols: notes.md.
 
-Source: (16), (24), (28), (60) to (65); (30) and Table 2 are in the part on Table 2. Symbols as in `equations`.
+Source: (16), (24), (28), (60) to (65); (30) and Table 2 are in the part on Table 2. Rows of (60) to (65) are those as
+printed, and as (36), (46)-(48), (50) and (51) demand. Unknowns are (v_x, v_y, v_z, w_x, w_y, w_z, F_x, F_y, F_z):
+velocities after a stage, and impulses as amounts. Axes of the paper: x along the slip before, y down, z to the side.
 """
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-import jimpact
-from jimpact.reproduce import Finding, Progress, Result, claim, solve_many
+from jimpact.reproduce import Computed, Progress, Result, claimed
 
-from .equations import Motion, Signs, friction_rows, momentum, paper_axes, slip_rows, vertical_speed
-from .errata_form import ErrataForm
-from .plane_form import spatial
-from .ratios import ratios_of
-from .rod import arm, body_of, inverse_inertia
+from .forms import ErrataForm
+from .rod import arm, body_of, inverse_inertia, solved, spatial
+from .table2 import ratios_of
+from .words import Words, filled, listed
 
-__all__ = ["run_errata"]
-
-
-class Stage(NamedTuple):
-    """Restitution of an impact that slides throughout, in the axes of the paper."""
-
-    L: np.ndarray
-    inertia: np.ndarray
-    before: Motion
-    after: Motion
-    impulse: np.ndarray  # of the stage
-    contact_after: np.ndarray  # velocity of the contact point
-
-    @property
-    def direction(self) -> np.ndarray:
-        """Of the slip that friction opposes."""
-        along = -self.impulse[[0, 2]]
-        return along / np.linalg.norm(along)
-
-    @property
-    def signs(self) -> Signs:
-        x, z = -np.sign(self.direction)
-        return float(x), float(z)
+RESIDUAL = 1e-9  # up to which an equation meets the solved impact
 
 
 def run_errata(form: ErrataForm, progress: Progress) -> Result:
-    stage = _stage(form, progress)
-    found = [
-        *_planar(form, progress),
-        _work(form, progress),
-        *_systems(form, stage),
-        _singular(form, progress),
-        _speed(form, stage),
-    ]
-    return Result([*found, _slips(form), _summary(found)])
+    found = {**_planar(form, progress), "SB-24": _work(form, progress)}
+    found |= {**_systems(form, progress), "SB-60": _singular(form, progress)}
+    wrong = [id for id, one in found.items() if not one.holds]
+    found["SB-errata"] = claimed(not wrong, wrong=len(wrong), rows=len(found))
+    return Result(filled({**found, "SB-slips": _slips(form)}, form))
 
 
-def _summary(found: Sequence[Finding]) -> Finding:
-    wrong = [finding for finding in found if finding.verdict == "misprint"]
-    return claim(
-        "SB-errata",
-        "secs 2-4",
-        "summary: equations of the rows above that the solved impact does not meet as printed",
-        "",
-        f"{len(wrong)} of {len(found)} rows",
-        not wrong,
-        f"{'; '.join(finding.where for finding in wrong)}. Further, with their own rows: (30) and Table 2 (SB-R2, "
-        "SB-R2-limit), and slips of the text (SB-slips).",
-        "misprint",
-    )
-
-
-def _slips(form: ErrataForm) -> Finding:
+def _slips(form: ErrataForm) -> Computed:
     """Symbols of the text, each with what it would mean if it were meant."""
     rod, scene = form.rod, form.space
-    alpha = rod.across / (rod.mass * rod.radius**2)
-    L = paper_axes(arm(rod, scene.theta1_deg, scene.theta2_deg))
-    off = float(np.linalg.norm(L - np.array([0, rod.half_length, 0])))
-    return claim(
-        "SB-slips",
-        "after (5), after (66), sec. 3",
-        "symbols of the text: a radius for L; xyz for XYZ; Table 2 for Table 1",
-        f"{form.printed.radius}; {form.printed.position}; Table 2 and Figure 2",
-        f"alpha would be {alpha:.3f} instead of {rod.alpha:.3f}; the contact point would be {off:.3f} m off",
-        abs(alpha - rod.alpha) < form.limits.residual and off < form.limits.residual,
-        f"R is the radius of section 5 here; (27) has alpha m L^2. The second at theta1 = {scene.theta1_deg:g}, theta2 "
-        f"= {scene.theta2_deg:g} deg: (68) has XYZ. The cases stand in Table 1.",
-        "misprint",
-    )
+    wrong = rod.across / (rod.mass * rod.radius**2)
+    off = np.linalg.norm(paper_axes(arm(rod, scene.theta1_deg, scene.theta2_deg)) - np.array([0, rod.half_length, 0]))
+    return claimed(abs(wrong - rod.alpha) < RESIDUAL and off < RESIDUAL, wrong=wrong, alpha=rod.alpha, off=off)
 
 
-def _planar(form: ErrataForm, progress: Progress) -> list[Finding]:
+def _planar(form: ErrataForm, progress: Progress) -> dict[str, Computed]:
     scene, theta = form.plane, np.array(form.plane.angles_deg)
-    W, first = inverse_inertia(form.rod, theta, 0.0), ratios_of(form.rod, theta, scene.friction, 0.0)[0]
-    at_limit = solve_many(W, spatial(first), scene.friction, 0.0, law="poisson", progress=progress)
-    slip = float(np.abs(at_limit.velocity[:, 0]).max())
+    W, first = inverse_inertia(form.rod, theta), ratios_of(form.rod, theta, scene.friction, 0.0)[0]
+    at_limit = solved(form.rod, W, spatial(first), scene.friction, 0.0, "poisson", progress).impact.velocity[:, 0]
+    changed = np.abs(at_limit - first)
     later = spatial(first * (1 + scene.restitution * scene.stops_at))
-    back = jimpact.require(solve_many(W, later, scene.friction, scene.restitution, law="poisson", progress=progress))
+    back = solved(form.rod, W, later, scene.friction, scene.restitution, "poisson", progress).impact
     early, late = back.info.slip_end - back.info.compression_end, back.impulse[:, 2] - back.info.slip_end
     tangential = back.impulse[:, 0] + scene.friction * back.info.slip_end
-    right, printed = tangential / late, tangential / early
-    limit = form.limits.residual
-    changed = np.abs(at_limit.velocity[:, 0] - first)
-    return [
-        claim(
-            "SB-28",
-            "before (28)",
-            "what makes R1: slip at the end of compression",
-            form.printed.end_of_slip,
-            f"at ratio R1 slip is {slip:.0e} m/s then, and has changed by {changed.min():.3f} to {changed.max():.3f}",
-            bool((changed < limit).all()),
-            "The condition is that slip is zero, not that it has not changed; R1 itself: SB-R1.",
-            "misprint",
-        ),
-        claim(
-            "SB-16",
-            "after (16)",
-            "sliding back in restitution: friction of its second period",
-            form.printed.reverse,
-            f"{_same(right):.6f} x the normal impulse of that period, {_same(printed):.6f} x that of the first",
-            bool((np.abs(printed - scene.friction) < limit).all()),
-            f"Must be mu = {scene.friction} times the normal impulse of the second period "
-            f"(mode {_same(back.info.mode):.0f} at all {len(theta)} angles).",
-            "misprint",
-        ),
-    ]
+    right, printed = (tangential / normal for normal in (late, early))
+    alike = lambda values: listed(np.unique(values.round(6)), ".6f")  # noqa: E731
+    words: Words = {"right": alike(right), "printed": alike(printed), "mode": listed(np.unique(back.info.mode))}
+    slip = {"slip": np.abs(at_limit).max(), "least": changed.min(), "most": changed.max()}
+    return {
+        "SB-28": claimed((changed < RESIDUAL).all(), **slip),
+        "SB-16": claimed((np.abs(printed - scene.friction) < RESIDUAL).all(), angles=len(theta), **words),
+    }
 
 
-def _work(form: ErrataForm, progress: Progress) -> Finding:
+def _work(form: ErrataForm, progress: Progress) -> Computed:
     scene = form.space
     impact = _solved(form, scene.sliding_friction, [scene.restitution], "stronge", progress)
     compression, total = impact.info.compression_impulse[0], impact.impulse[0, 2]
     down_before, down_after = -scene.velocity[2], -impact.velocity[0, 2]
-    ratio = float((total - compression) * down_after / (compression * down_before))
-    return claim(
-        "SB-24",
-        "(20)-(24)",
-        "W^r / (-W^c) by (23) and (24), which (20) takes the root of",
-        form.printed.work,
-        f"{ratio:.6f}",
-        abs(ratio - scene.restitution**2) < form.limits.residual,
-        f"e^2 = {scene.restitution**2:.6f}: with y down the velocity is negative in restitution, and (24) needs a "
-        "minus sign.",
-        "misprint",
-    )
+    ratio, square = (total - compression) * down_after / (compression * down_before), scene.restitution**2
+    return claimed(abs(ratio - square) < RESIDUAL, ratio=ratio, square=square)
 
 
 def _solved(form: ErrataForm, friction: float, restitution: list[float], rule: str, progress: Progress) -> Any:
     """The impact in space by the paper's law, for each restitution."""
     scene = form.space
-    W, e = inverse_inertia(form.rod, scene.theta1_deg, scene.theta2_deg), np.array(restitution)
-    return jimpact.require(solve_many(W, scene.velocity, friction, e, law="sun_baruh", rule=rule, progress=progress))
+    W = inverse_inertia(form.rod, scene.theta1_deg, scene.theta2_deg)
+    return solved(form.rod, W, scene.velocity, friction, np.array(restitution), "sun_baruh", progress, rule=rule).impact
 
 
-def _motion(form: ErrataForm, impulse: Any) -> tuple[np.ndarray, np.ndarray, Motion]:
-    """Lever arm, inertia and motion after an impulse, in the axes of the paper."""
+def _motion(form: ErrataForm, impulse: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Lever arm, inertia, and velocity and spin after an impulse, in the axes of the paper."""
     scene = form.space
     L = paper_axes(arm(form.rod, scene.theta1_deg, scene.theta2_deg))
     body = body_of(form.rod, scene.theta1_deg, scene.theta2_deg, scene.velocity)
-    turn = np.stack([paper_axes(row) for row in np.eye(3)], -1)
+    turn = paper_axes(np.eye(3)).T
     inertia, force = turn @ np.asarray(body.inertia) @ turn.T, paper_axes(impulse)
     velocity = paper_axes(np.array(scene.velocity)) + force / form.rod.mass
-    return L, inertia, Motion(velocity, np.linalg.solve(inertia, np.cross(L, force)))
+    return L, inertia, velocity, np.linalg.solve(inertia, np.cross(L, force))
 
 
-def _stage(form: ErrataForm, progress: Progress) -> Stage:
-    scene = form.space
+def _systems(form: ErrataForm, progress: Progress) -> dict[str, Computed]:
+    """(63) and (64) in restitution of an impact that slides throughout, with rows as printed or corrected."""
+    mass, friction, restitution = form.rod.mass, form.space.sliding_friction, form.space.restitution
     # Without restitution the impact ends with compression.
-    both = _solved(form, scene.sliding_friction, [0.0, scene.restitution], "poisson", progress)
+    both = _solved(form, friction, [0.0, restitution], "poisson", progress)
     if (both.info.mode != 0).any():
         raise ValueError("space.sliding_friction: the rod must slide throughout")
-    L, inertia, before = _motion(form, both.impulse[0])
-    after, impulse = _motion(form, both.impulse[1])[2], paper_axes(both.impulse[1] - both.impulse[0])
-    return Stage(L, inertia, before, after, impulse, paper_axes(both.velocity[1]))
-
-
-def _solution(form: ErrataForm, stage: Stage, moments: bool, signs: bool) -> np.ndarray:
-    """Velocity of the contact point after restitution, from (63) with rows as printed or corrected."""
-    normal = np.zeros(9)
-    normal[7] = 1
-    friction = friction_rows(form.space.sliding_friction, stage.direction, stage.signs, signs)
-    matrix = np.vstack([momentum(form.rod.mass, stage.inertia, stage.L, stage.signs, moments), friction, normal])
-    right = np.concatenate([form.rod.mass * stage.before.velocity, stage.inertia @ stage.before.spin, np.zeros(3)])
-    right[8] = -stage.impulse[1]  # e F_y^c
-    u = np.linalg.solve(matrix, right)
-    return u[:3] + np.cross(u[3:6], stage.L)
-
-
-def _systems(form: ErrataForm, stage: Stage) -> list[Finding]:
-    off = {
-        key: float(np.abs(_solution(form, stage, *flags) - stage.contact_after).max())
-        for key, flags in {"right": (False, False), "moments": (True, False), "signs": (False, True)}.items()
+    L, inertia, v, w = _motion(form, both.impulse[0])
+    impulse, after = paper_axes(both.impulse[1] - both.impulse[0]), paper_axes(both.velocity[1])
+    direction, S = opposed(impulse[[0, 2]])
+    right = np.concatenate([mass * v, inertia @ w, [0, 0, -impulse[1]]])  # the last is e F_y^c
+    off = []
+    for moments, signs in ((False, False), (True, False), (False, True)):
+        rows = momentum(mass, inertia, L, S, moments), friction_rows(friction, direction, S, signs), np.eye(9)[7]
+        u = np.linalg.solve(np.vstack(rows), right)
+        off.append(np.abs(u[:3] + np.cross(u[3:6], L) - after).max())
+    _, _, v, w = _motion(form, both.impulse[1])
+    printed = v[1] + S[0] * L[2] * v[0] - S[1] * L[0] * v[2]  # the bracket of (64)
+    spun = v[1] + w[2] * L[0] - w[0] * L[2]  # (53)
+    return {
+        "SB-63-moments": claimed(off[1] < RESIDUAL, off=off[1], right=off[0]),
+        "SB-63-signs": claimed(off[2] < RESIDUAL, off=off[2]),
+        "SB-64": claimed(abs(printed - after[1]) < RESIDUAL, printed=printed, right=spun, solved=after[1]),
     }
-    start = f"Corrected, (63) gives the contact velocity of the solved impact within {off['right']:.0e} m/s."
-    return [
-        claim(
-            "SB-63-moments",
-            "(60), (61), (63) rows 4-6",
-            "contact velocity after, from (63) with these rows as printed",
-            form.printed.moments,
-            f"off by {off['moments']:.3f} m/s",
-            off["moments"] < form.limits.residual,
-            f"{start} By (46)-(48) the rows are [0, -L_z, -S_z L_y], [-S_x L_z, 0, S_z L_x], [S_x L_y, L_x, 0].",
-            "misprint",
-        ),
-        claim(
-            "SB-63-signs",
-            "(60), (63) last rows",
-            "contact velocity after, from (63) with these rows as printed",
-            form.printed.signs,
-            f"off by {off['signs']:.3f} m/s",
-            off["signs"] < form.limits.residual,
-            "By (51) S_x F_x + mu cos(phi) F_y = 0 and S_z F_z + mu sin(phi) F_y = 0: as printed friction pushes along "
-            "the slip.",
-            "misprint",
-        ),
-    ]
 
 
-def _singular(form: ErrataForm, progress: Progress) -> Finding:
+def _singular(form: ErrataForm, progress: Progress) -> Computed:
     scene, mu = form.space, form.space.stopping_friction
     W = inverse_inertia(form.rod, scene.theta1_deg, scene.theta2_deg)
-    p = float(_solved(form, mu, [scene.restitution], "poisson", progress).info.slip_end[0])
+    p = _solved(form, mu, [scene.restitution], "poisson", progress).info.slip_end[0]
     tangential = -np.linalg.solve(W[:2, :2], np.array(scene.velocity[:2]) + W[:2, 2] * p)
-    L, inertia, _ = _motion(form, np.append(tangential, p))
-    direction = -tangential / np.linalg.norm(tangential)
-    signs = (float(-np.sign(direction[0])), float(-np.sign(direction[1])))
+    L, inertia, _, _ = _motion(form, np.append(tangential, p))
+    direction, signs = opposed(tangential)
     rows = momentum(form.rod.mass, inertia, L, signs)
-    ninth = np.zeros(9)  # derivative of (56)
-    ninth[6:] = abs(direction[0]), -mu, abs(direction[1])
-    ranks = [
-        int(np.linalg.matrix_rank(np.vstack([rows, two, ninth])))
-        for two in (friction_rows(mu, direction, signs), slip_rows(L))
-    ]
-    return claim(
-        "SB-60",
-        "(60) with (56)",
-        "rank of the nine equations where sliding ends",
-        form.printed.singular,
-        f"{ranks[0]} of 9",
-        ranks[0] == 9,
-        f"The last two rows of (60) imply (56), and that slip is zero is missing. With (54) in their place the rank is "
-        f"{ranks[1]}.",
-        "misprint",
-    )
+    ninth = np.array([0, 0, 0, 0, 0, 0, abs(direction[0]), -mu, abs(direction[1])])  # derivative of (56)
+    pairs = friction_rows(mu, direction, signs), slip_rows(L)
+    rank, with_slip = (np.linalg.matrix_rank(np.vstack([rows, two, ninth])) for two in pairs)
+    return claimed(rank == 9, rank=rank, with_slip=with_slip)
 
 
-def _speed(form: ErrataForm, stage: Stage) -> Finding:
-    printed, right = (vertical_speed(stage.after, stage.L, stage.signs, flag) for flag in (True, False))
-    return claim(
-        "SB-64",
-        "(64), (65)",
-        "vertical velocity of the contact point after (m/s)",
-        form.printed.speed,
-        f"{printed:.6f} as printed, {right:.6f} with spin",
-        abs(printed - float(stage.contact_after[1])) < form.limits.residual,
-        f"v_x and v_z stand where omega_z and omega_x belong (units do not fit either); the solved impact has "
-        f"{stage.contact_after[1]:.6f}.",
-        "misprint",
-    )
+def paper_axes(contact: Any) -> np.ndarray:
+    """A vector of the contact frame (x, z, up) along (x, y down, z)."""
+    return np.stack([contact[..., 0], -contact[..., 2], contact[..., 1]], -1)
 
 
-def _same(values: Any) -> float:
-    """The one value of an array that is constant but for round-off."""
-    if np.ptp(values) > 1e-9 * np.abs(values).max():
-        raise ValueError(f"not constant: {values}")
-    return float(np.mean(values))
+def opposed(tangential: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The direction of slip that a tangential impulse opposes, and the signs of friction."""
+    return -tangential / np.linalg.norm(tangential), np.sign(tangential)
+
+
+def moment_rows(L: np.ndarray, S: Any, printed: bool) -> np.ndarray:
+    """Rows 4 to 6, the columns of F_x, F_y, F_z; the second row is printed right."""
+    (x, y, z), (sx, sz) = L, S
+    if printed:
+        return np.array([[0, sx * z, y], [-sx * z, 0, sz * x], [-y, -sz * x, 0]])
+    return np.array([[0, -z, -sz * y], [-sx * z, 0, sz * x], [sx * y, x, 0]])
+
+
+def momentum(mass: float, inertia: np.ndarray, L: np.ndarray, S: Any, printed: bool = False) -> np.ndarray:
+    """Rows 1 to 6: linear and angular momentum."""
+    rows = np.zeros((6, 9))
+    rows[:3, :3], rows[3:, 3:6] = mass * np.eye(3), inertia
+    rows[:3, 6:] = np.diag([-S[0], 1.0, -S[1]])
+    rows[3:, 6:] = moment_rows(L, S, printed)
+    return rows
+
+
+def friction_rows(friction: float, direction: np.ndarray, S: Any, printed: bool = False) -> np.ndarray:
+    """S_x F_x + mu cos(phi) F_y = 0 and likewise along z; the print has minus."""
+    x, z = (-friction if printed else friction) * direction
+    return np.array([[0, 0, 0, 0, 0, 0, S[0], x, 0], [0, 0, 0, 0, 0, 0, 0, z, S[1]]])
+
+
+def slip_rows(L: np.ndarray) -> np.ndarray:
+    """(54): no slip along x and z."""
+    x, y, z = L
+    return np.array([[1, 0, 0, 0, z, -y, 0, 0, 0], [0, 0, 1, y, -x, 0, 0, 0, 0]], float)

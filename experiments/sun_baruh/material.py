@@ -3,221 +3,130 @@
 Source: section 5. The text gives neither the ranges nor the steps of the two axes: those of the configuration are ours.
 """
 
-from typing import NamedTuple
-
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 import jimpact
-from jimpact.reproduce import Finding, Picture, Progress, Result, claim, new
+from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, only, trace_many
 
-from .figures import Frame, Panel, maps
-from .hodographs import draw_hodographs
-from .rod import RULES, Pair, energy_ratio, error_of, gap, inverse_inertia, percent, solve_both, spread
-from .space_form import Counts, MaterialForm, MaterialMap, between
+from .figures import Frame, compared, maps
+from .forms import MaterialForm, MaterialMap, grid
+from .rod import ROUND_OFF, inverse_inertia, solved
+from .space_map import NEAR, Map, solve_map
+from .words import Words, ends, filled, percent, runs, spread
 
-__all__ = ["run_material", "runs", "stick_ratio"]
-
-ROUND_OFF = 1e-12
-
-
-class Material(NamedTuple):
-    """One map over friction (rows) and restitution (columns)."""
-
-    friction: np.ndarray
-    restitution: np.ndarray
-    pairs: dict[str, Pair]
-
-    @property
-    def pair(self) -> Pair:
-        return self.pairs["poisson"]
+LINES = ("#1f4e9c", "#2a9d8f", "#e09f3e", "#d1495b", "#7b4fa3", "#5b7a2a", "#a15c38", "#3a9ec2")
+CORNERS = ("start c end", "start 0", "start 0 c end", "start c 0", "start c 0 end")  # by mode; c: end of compression
 
 
 def run_material(form: MaterialForm, progress: Progress) -> Result:
-    findings, pictures, solved = [], [], []
+    findings: dict[str, Computed] = {}
+    pictures = []
     for case in form.maps:
-        coarse, fine = (_solved(form, case, counts, progress) for counts in (form.coarse, form.fine))
-        findings += [*_figure(form, case, coarse, fine), *_influence(form, case, coarse), *_rules(form, case, fine)]
-        pictures.append(_picture(form, case, fine))
-        solved.append(coarse)
-    findings += _directions(form, solved[0])
+        W = inverse_inertia(form.rod, case.theta1_deg, case.theta2_deg)
+        axes = [grid(form.friction, form.restitution, counts) for counts in (form.coarse, form.fine)]
+        coarse, fine = (solve_map(form, one, W, *one, progress) for one in axes)
+        found = {**_figure(form, case, W, coarse, fine), **_rules(form, fine)}
+        found |= _directions(coarse) if case.figure == 12 else {}
+        words = {"case": case, "cells": coarse.x.size, "fine_cells": fine.x.size}
+        findings |= {f"SB-Fig{case.figure}{key}": one for key, one in filled(found, form, **words).items()}
+        pictures.append(_picture(case, fine))
     caption = "Slip during impacts of figures 12 and 13: exact (square: its end), and in the straight pieces of the "
     caption += "approximation (dots: their ends). Cross: no slip."
-    return Result(findings, [*pictures, Picture("hodographs", draw_hodographs(form, progress), caption)])
+    return Result(findings, [*pictures, Picture("hodographs", _hodographs(form, progress), caption)])
 
 
-def stick_ratio(W: np.ndarray) -> float:
-    """|B^-1 d|: the friction that sticking needs."""
-    return float(np.linalg.norm(np.linalg.solve(W[:2, :2], W[:2, 2])))
-
-
-def _solved(form: MaterialForm, case: MaterialMap, counts: Counts, progress: Progress) -> Material:
-    friction, restitution = between(form.friction, form.restitution, counts)
-    W = inverse_inertia(form.rod, case.theta1_deg, case.theta2_deg)
-    pairs = {rule: solve_both(W, form.velocity, friction, restitution, rule, progress) for rule in RULES}
-    return Material(friction, restitution, pairs)
-
-
-def runs(friction: np.ndarray, mode: np.ndarray) -> str:
-    """Modes as friction grows: "0 up to 0.15, then 1"."""
-    last = np.append(np.flatnonzero(np.diff(mode)), len(mode) - 1)
-    parts = [f"{mode[i]} up to {friction[i]:.4g}" for i in last[:-1]]
-    return ", ".join([*parts, f"then {mode[-1]}" if parts else f"{mode[-1]} everywhere"])
-
-
-def _rows(impact: jimpact.Impact) -> np.ndarray:
-    """Frictions at which the mode depends on restitution."""
-    mode = np.asarray(impact.info.mode)
-    return (mode != mode[:, :1]).any(1)
-
-
-def _figure(form: MaterialForm, case: MaterialMap, coarse: Material, fine: Material) -> list[Finding]:
-    name, where = f"SB-Fig{case.figure}", f"fig {case.figure}"
-    near, exact = (np.asarray(impact.info.mode) for impact in coarse.pair)
-    few, many = ([_rows(impact) for impact in m.pair] for m in (coarse, fine))
-    needed = stick_ratio(inverse_inertia(form.rod, case.theta1_deg, case.theta2_deg))
-    order = list(dict.fromkeys(near[:, 0].tolist()))
-    # Figure 12: sliding, back, sticking, whatever e is. Figure 13: e matters somewhere.
+def _figure(form: MaterialForm, case: MaterialMap, W: np.ndarray, coarse: Map, fine: Map) -> dict[str, Computed]:
+    near, exact, mu = coarse.near.mode, coarse.exact.mode, coarse.x[:, 0]
+    needed = np.linalg.norm(np.linalg.solve(W[:2, :2], W[:2, 2]))  # friction, for sticking
+    few, many = ([(one.mode != one.mode[:, :1]).any(1) for one in (m.near, m.exact)] for m in (coarse, fine))
     never = not (few[0].any() or many[0].any())
-    holds = never and order == [0, 2, 1] if case.figure == 12 else not never
-    mu, (first, second) = coarse.friction[:, 0], (_ends(fine.friction[rows, 0]) for rows in many)
-    error, wrong = error_of(coarse.pair), coarse.pair.wrong
-    both = (near == 1) & (exact == 1)
-    return [
-        claim(
-            name,
-            where,
-            f"modes at theta1 = {case.theta1_deg:g}, theta2 = {case.theta2_deg:g} deg as friction grows",
-            case.says,
-            f"{runs(mu, near[:, 0])}; exactly {runs(mu, exact[:, 0])}; e matters at {few[0].sum()} of {len(mu)} "
-            f"frictions, exactly {few[1].sum()}",
-            bool(holds),
-            f"Friction {_ends(mu)}, least e. Sticking needs friction above |B^-1 d| = {needed:.9g}. Where e matters in "
-            f"{len(fine.friction)} frictions: {first}, exactly {second}.",
-            "differs",
-        ),
-        new(
-            f"{name}-error",
-            where,
-            "approximation against exact",
-            f"impulse {spread(error.impulse)}; wrong mode in {wrong.sum()} of {wrong.size} cells",
-            f"Where it sticks in compression by both, within {error.impulse[both].max():.0e}: all velocity is lost "
-            "then, on whatever path.",
-        ),
-    ]
+    # Figure 12: sliding, back, sticking, whatever e is. Figure 13: e matters somewhere.
+    said = never and list(dict.fromkeys(near[:, 0].tolist())) == [0, 2, 1] if case.figure == 12 else not never
+    words: Words = {"near": runs(mu, near[:, 0]), "exact": runs(mu, exact[:, 0]), "few": [rows.sum() for rows in few]}
+    words |= {"frictions": mu.size, "fine": fine.x.shape[0], "ends": ends(mu), "needed": needed}
+    error = coarse.errors()[0]
+    return {
+        "": claimed(said, where=[ends(fine.x[rows, 0]) for rows in many], **words),
+        "-error": only(impulse=spread(error), wrong=coarse.wrong.sum(), both=error[(near == 1) & (exact == 1)].max()),
+        "-normal": _influence(form, coarse.near.normal),
+        "-energy": _influence(form, coarse.near.energy),
+    }
 
 
-def _influence(form: MaterialForm, case: MaterialMap, m: Material) -> list[Finding]:
-    """How much each coefficient moves velocity and energy, at the mean of the other."""
-    name, where, much = f"SB-Fig{case.figure}", f"fig {case.figure}", form.limits.much_more
-    normal = m.pair.approximate.velocity[..., 2] / -form.velocity[2]
-    energy = energy_ratio(m.pair.approximate, form.rod.mass, form.velocity)
-    findings = []
-    for key, values, words in (("normal", normal, form.printed.normal), ("energy", energy, form.printed.energy)):
-        by_e, by_mu = np.ptp(values.mean(0)), np.ptp(values.mean(1))
-        findings.append(
-            claim(
-                f"{name}-{key}",
-                where,
-                f"{key} after / before: how far it moves with e, with mu",
-                words,
-                f"{by_e:.3f}, {by_mu:.3f}",
-                bool(by_e > much * by_mu),
-                f"{by_e / by_mu:.1f} times as far; above {much:g} counts as much more.",
-                "differs",
-            )
-        )
-    return findings
+def _influence(form: MaterialForm, values: np.ndarray) -> Computed:
+    """How much each coefficient moves a quantity, at the mean of the other."""
+    by_e, by_mu = np.ptp(values.mean(0)), np.ptp(values.mean(1))
+    return claimed(by_e > form.much_more * by_mu, by_e=by_e, by_mu=by_mu, times=by_e / by_mu)
 
 
-def _rules(form: MaterialForm, case: MaterialMap, m: Material) -> list[Finding]:
-    name, where, limits = f"SB-Fig{case.figure}", f"fig {case.figure}", form.limits
-    poisson, energetic = (m.pairs[rule].approximate for rule in RULES)
-    apart = gap(poisson.velocity[..., 2], energetic.velocity[..., 2])
-    typical, worst = float(np.quantile(apart, limits.nearly_all)), apart.argmax()
-    modes = int((poisson.info.mode != energetic.info.mode).sum())
-    energy = energy_ratio(poisson, form.rod.mass, form.velocity)
-    steps = np.diff(energy, axis=0)
-    falls, rises = (steps < -ROUND_OFF).mean(), (steps > ROUND_OFF).mean()
-    means = energy.mean(1)
-    mu, least = m.friction[:, 0], int(means.argmin())
-    return [
-        claim(
-            f"{name}-rules",
-            where,
-            f"normal velocity after, Poisson against energetic, {apart.size} cells",
-            form.printed.energetic,
-            f"within {percent(typical)} in {percent(limits.nearly_all)} of the cells, worst {percent(apart.max())}; "
-            f"{modes} modes differ",
-            typical < limits.identical and modes == 0,
-            f"The limit is {percent(limits.identical)}. Worst at mu = {m.friction.flat[worst]:.3g}, e = "
-            f"{m.restitution.flat[worst]:.3g}, mode {np.asarray(poisson.info.mode).flat[worst]}.",
-            "differs",
-        ),
-        claim(
-            f"{name}-friction-loses",
-            f"{where}, sec. 6",
-            "energy after / before as friction grows",
-            form.printed.friction_loses,
-            f"falls in {percent(falls)} of the steps, rises in {percent(rises)}",
-            bool(falls >= limits.nearly_all),
-            f"The mean over e falls from {means[0]:.3f} to {means[least]:.3f} at mu = {mu[least]:.3g}, and is "
-            f"{means[-1]:.3f} at {mu[-1]:.3g}. In the other {percent(1 - falls - rises)} of the steps it stays.",
-            "differs",
-        ),
-    ]
+def _rules(form: MaterialForm, m: Map) -> dict[str, Computed]:
+    apart, modes = m.between_rules(NEAR), m.modes_between_rules(NEAR)
+    typical, worst = np.quantile(apart, form.limits["nearly_all"]), apart.argmax()
+    rules: Words = {"typical": percent(typical), "worst": percent(apart.max()), "modes": modes}
+    rules |= {"friction": m.x.flat[worst], "restitution": m.y.flat[worst], "mode": m.near.mode.flat[worst]}
+    energy, mu = m.near.energy, m.x[:, 0]
+    steps, means = np.diff(energy, axis=0), energy.mean(1)
+    falls, rises, least = (steps < -ROUND_OFF).mean(), (steps > ROUND_OFF).mean(), means.argmin()
+    words: Words = {"falls": percent(falls), "rises": percent(rises), "stays": percent(1 - falls - rises)}
+    words |= {"means": means[[0, least, -1]], "mu": mu[[least, -1]]}
+    return {
+        "-rules": claimed(typical < form.limits["identical"] and modes == 0, **rules),
+        "-friction-loses": claimed(falls >= form.limits["nearly_all"], **words),
+    }
 
 
-def _directions(form: MaterialForm, m: Material) -> list[Finding]:
-    near, exact = m.pair
-    slides, back = near.info.mode == 0, near.info.mode == 2
-    side = np.abs(near.velocity[slides][:, 1])
-    count = int((near.velocity[back][:, 0] < 0).sum())
-    also = int((exact.velocity[back][:, 0] < 0).sum())
-    smooth = int((exact.info.mode[back] == 0).sum())
-    return [
-        claim(
-            "SB-Fig12-sideways",
-            "fig 12",
-            "slip along z after sliding throughout (m/s)",
-            form.printed.sideways,
-            f"{side.min():.3f} to {side.max():.3f}",
-            bool(side.min() > 0),
-            f"{side.size} cells of mode 0.",
-            "differs",
-        ),
-        claim(
-            "SB-Fig12-backwards",
-            "fig 12",
-            "cells of mode 2 that end with slip along -x",
-            form.printed.backwards,
-            f"{count} of {back.sum()}; exactly {also}",
-            count == int(back.sum()),
-            f"Exactly, slip never stops in {smooth} of them: it turns around.",
-            "differs",
-        ),
-    ]
+def _directions(m: Map) -> dict[str, Computed]:
+    near, exact = m.near.impact.velocity, m.exact.impact.velocity
+    side, back = np.abs(near[m.near.mode == 0][:, 1]), m.near.mode == 2
+    words = {"count": (near[back][:, 0] < 0).sum(), "also": (exact[back][:, 0] < 0).sum(), "back": back.sum()}
+    return {
+        "-sideways": claimed(side.min() > 0, least=side.min(), most=side.max(), slides=side.size),
+        "-backwards": claimed(words["count"] == words["back"], smooth=(m.exact.mode[back] == 0).sum(), **words),
+    }
 
 
-def _picture(form: MaterialForm, case: MaterialMap, m: Material) -> Picture:
-    frame = Frame(m.friction[:, 0], m.restitution[0], "friction μ", "restitution e")
-    normal = [impact.velocity[..., 2] / -form.velocity[2] for impact in m.pair]
-    energy = [energy_ratio(impact, form.rod.mass, form.velocity) for impact in m.pair]
-    limits = [(float(np.min(a)), float(np.max(a))) for a in (normal, energy)]
-    rows = []
-    for i, kind in enumerate(("approximation", "exact")):
-        rows.append(
-            [
-                Panel(f"mode, {kind}", m.pair[i].info.mode, m.pair.wrong if i == 0 else None),
-                Panel(f"normal velocity after / before, {kind}", normal[i], limits=limits[0]),
-                Panel(f"energy after / before, {kind}", energy[i], limits=limits[1], colours="magma"),
-            ]
-        )
+def _picture(case: MaterialMap, m: Map) -> Picture:
+    frame = Frame(m.x[:, 0], m.y[0], "friction μ", "restitution e")
     title = f"Rod in space, Poisson restitution, θ₁ = {case.theta1_deg:g}°, θ₂ = {case.theta2_deg:g}°"
     caption = f"Figure {case.figure}: modes and ratios over friction and restitution, approximated and exact."
-    return Picture(f"fig{case.figure}", maps(frame, rows, title), caption)
+    return Picture(f"fig{case.figure}", maps(frame, compared(m, "normal velocity after / before"), title), caption)
 
 
-def _ends(values: np.ndarray) -> str:
-    if values.size < 2:
-        return " ".join(f"{x:.4g}" for x in values) or "nowhere"
-    return f"{values[0]:.4g} to {values[-1]:.4g}"
+def pieces(mode: int, start: np.ndarray, compressed: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Corners of the approximate path of slip."""
+    corners = {"start": start, "c": compressed, "0": np.zeros(2), "end": end}
+    return np.array([corners[name] for name in CORNERS[mode].split()])
+
+
+def _hodographs(form: MaterialForm, progress: Progress) -> Figure:
+    """One panel for each orientation, one colour for each friction; energetic restitution."""
+    figure = Figure(figsize=(5.6 * len(form.maps), 5.2), layout="constrained")
+    for axes, case in zip(figure.subplots(1, len(form.maps), squeeze=False)[0], form.maps, strict=True):
+        _panel(axes, form, case, progress)
+    figure.suptitle(f"Slip from start to end, energetic restitution, e = {form.drawn_restitution}", fontsize=12)
+    return figure
+
+
+def _panel(axes: Axes, form: MaterialForm, case: MaterialMap, progress: Progress) -> None:
+    friction, e, start = np.array(form.drawn_frictions), form.drawn_restitution, np.array(form.velocity[:2])
+    W, v = inverse_inertia(form.rod, case.theta1_deg, case.theta2_deg), form.velocity
+    exact = trace_many(W, v, friction, e, law="stronge").sliding_velocity
+    both = np.array([0.0, e])  # without restitution the impact ends with compression
+    near = solved(form.rod, W, v, friction[:, None], both, "sun_baruh", progress, rule="stronge")
+    drawn = zip(friction, LINES, exact, near.impact.velocity[..., :2], near.mode[:, 1], strict=False)
+    for mu, colour, slip, ends_of_stages, mode in drawn:
+        path = pieces(mode, start, *ends_of_stages)
+        axes.plot(*slip.T, color=colour, lw=2, label=f"μ = {mu:g}, exact")
+        name = f"approximation: {jimpact.MODES[mode]}"
+        axes.plot(*path.T, color=colour, lw=1.2, ls="--", marker="o", ms=3.5, label=name)
+        axes.plot(*slip[-1], color=colour, marker="s", ms=6)
+    axes.plot(0, 0, "k+", ms=12)
+    axes.plot(*start, "k.", ms=9)
+    axes.annotate("start", tuple(start), xytext=(0, -14), textcoords="offset points", ha="center", fontsize=9)
+    axes.set_title(f"θ₁ = {case.theta1_deg:g}°, θ₂ = {case.theta2_deg:g}° (figure {case.figure})", fontsize=10)
+    axes.set(xlabel="slip along x (m/s)", ylabel="slip along z (m/s)")
+    axes.legend(fontsize=8)
+    axes.margins(y=0.08)
+    axes.grid(alpha=0.3)

@@ -3,188 +3,127 @@
 Source: section 2. Planar impacts are solved in space, where the exact solution of a plane is a closed form.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from jimpact.reproduce import Finding, Picture, Progress, Result, claim, unchecked
+from jimpact.reproduce import Computed, Picture, Progress, claimed, only
 
-from .figures import Frame, Panel, maps
-from .plane_claims import claims
-from .plane_form import PlaneForm
-from .plane_map import Maps, ends, line_of, solve_at, solve_plane
-from .plane_others import others
-from .plane_trends import trends
-from .rod import RULES, counted, percent
+from .figures import Frame, Panel, maps, triples
+from .forms import PlaneForm
+from .rod import ROUND_OFF, RULES, Solved, inverse_inertia, solved, spatial
+from .table2 import stick_limit
+from .words import Words, counted, ends, percent
 
-__all__ = ["run_plane"]
-
-ROUND_OFF = 1e-12
+SAID, CONCLUDED = 25, 20  # %: the largest difference between the rules, sections 2 and 7
+LINE_RATIOS = 1501  # at the one angle where sticking turns to sliding back
 MODE = "mode (bottom line: starts at rest)"
 
 
-def run_plane(form: PlaneForm, progress: Progress) -> Result:
-    coarse, fine = solve_plane(form, form.coarse, progress), solve_plane(form, form.fine, progress)
-    findings = [*_figures(form, coarse), *_quotient(form, coarse, fine), *_largest(form, coarse, fine, progress)]
-    findings += [*_overall(form, fine), *trends(form, fine), *claims(form, coarse, fine, progress)]
-    return Result([*findings, *others(form, coarse, progress)], _pictures(form, fine))
+class Plane(NamedTuple):
+    """One grid over lean (rows) and slip (columns), solved by both rules."""
+
+    form: PlaneForm
+    theta: np.ndarray
+    ratio: np.ndarray
+    poisson: Solved
+    energetic: Solved
+
+    @property
+    def mode(self) -> np.ndarray:
+        return self.poisson.mode
+
+    @property
+    def quotient(self) -> np.ndarray:
+        """Poisson's normal velocity after over the energetic one."""
+        return self.poisson.normal / self.energetic.normal
+
+    @property
+    def energy_quotient(self) -> np.ndarray:
+        return self.poisson.energy / self.energetic.energy
+
+    def place(self, index: np.integer) -> str:
+        """Where a cell is, by its flat index."""
+        theta, ratio, mode = (a.flat[index] for a in (self.theta, self.ratio, self.mode))
+        return f"{theta:.4g} deg, ratio {ratio:.4g}, mode {mode}"
 
 
-def _figures(form: PlaneForm, m: Maps) -> list[Finding]:
-    plots = "The figure is a plot without numbers; its words are checked below, its modes by SB-2D-modes."
-    kinds = len(np.unique(m.mode))
-    return [
-        unchecked("SB-Fig3", "fig 3", "map of modes, Poisson", counted(m.mode), plots),
-        unchecked(
-            "SB-Fig4",
-            "fig 4",
-            "normal velocity / e and energy ratio, energetic",
-            f"{ends(m.normal['stronge'])}; {ends(m.energy['stronge'])}",
-            plots,
-        ),
-        claim(
-            "SB-Fig3-all",
-            "sec. 2",
-            "modes on the map",
-            form.printed.all_modes,
-            f"{kinds} of 7",
-            kinds == 7,
-            counted(m.mode),
-            "differs",
-        ),
-    ]
+def solve_plane(form: PlaneForm, theta: np.ndarray, ratio: np.ndarray, progress: Progress) -> Plane:
+    W, v = inverse_inertia(form.rod, theta), spatial(ratio)
+    both = [solved(form.rod, W, v, form.friction, form.restitution, rule, progress) for rule in RULES]
+    return Plane(form, theta, ratio, *both)
 
 
-def _quotient(form: PlaneForm, coarse: Maps, fine: Maps) -> list[Finding]:
-    q, stuck = fine.quotient, fine.quotient[fine.stuck]
-    through, turned = q[fine.mode == 0], q[fine.turned]
-    off = float(np.abs(through - 1).max())
-    back, on, answer = bool(turned.max() <= 1 + ROUND_OFF), bool(through.max() > 1 + ROUND_OFF), ("no", "yes")
-    return [
-        claim(
-            "SB-Fig5",
-            "fig 5, sec. 2",
-            "normal velocity after, Poisson / energetic",
-            form.printed.fig5,
-            f"{ends(coarse.quotient)} in {coarse.mode.size} cells, {ends(q)} in {q.size}; slides throughout: 1 within "
-            f"{off:.0e}; slides back: {ends(turned)}",
-            back and on,
-            f"Poisson lower when it slides back: {answer[back]}. Energetic lower when it slides throughout: "
-            f"{answer[on]}; slip keeps its direction there, and both rules end at the same impulse. Where it sticks: "
-            f"{ends(stuck)}.",
-            "differs",
-        ),
-        claim(
-            "SB-Fig5-stops",
-            "sec. 2",
-            "normal velocity and energy left, how far Poisson / energetic is from 1",
-            form.printed.rules_apart,
-            *_where_it_stops(fine),
-            "Modes 1 to 4 against 0, 5 and 6.",
-            "differs",
-        ),
-    ]
+def figures(form: PlaneForm, coarse: Plane, fine: Plane, progress: Progress) -> dict[str, Computed]:
+    """The maps themselves, and Poisson's results over energetic ones."""
+    modes, kinds, rule = counted(coarse.mode), len(np.unique(coarse.mode)), coarse.energetic
+    stops = np.isin(fine.mode, (1, 2, 3, 4))
+    far = [np.abs(a - 1) for a in (fine.quotient, fine.energy_quotient)]
+    means, rest = [a[stops].mean() for a in far], [a[~stops].max() for a in far]
+    holds = means[0] > rest[0] and means[1] > rest[1]
+    return {
+        "SB-Fig3": only(modes),
+        "SB-Fig4": only(normal=ends(rule.normal / form.restitution), energy=ends(rule.energy)),
+        "SB-Fig3-all": claimed(kinds == 7, kinds=kinds, modes=modes),
+        "SB-Fig5": _quotient(coarse, fine),
+        "SB-Fig5-stops": claimed(holds, means=[percent(x) for x in means], rest=max(rest)),
+        **_largest(form, coarse, fine, progress),
+        **_overall(form, fine),
+    }
 
 
-def _where_it_stops(m: Maps) -> tuple[str, bool]:
-    stops = np.isin(m.mode, (1, 2, 3, 4))
-    far = [np.abs(a - 1) for a in (m.quotient, m.energy_quotient)]
-    means, rest = [float(a[stops].mean()) for a in far], [float(a[~stops].max()) for a in far]
-    words = f"slip stops: mean {percent(means[0])} and {percent(means[1])}; elsewhere at most {max(rest):.0e}"
-    return words, means[0] > rest[0] and means[1] > rest[1]
+def _quotient(coarse: Plane, fine: Plane) -> Computed:
+    q = fine.quotient
+    through, turned, answer = q[fine.mode == 0], q[fine.poisson.turned], ("no", "yes")
+    back, on = turned.max() <= 1 + ROUND_OFF, through.max() > 1 + ROUND_OFF
+    words: Words = {"few": ends(coarse.quotient), "many": ends(q), "few_cells": coarse.mode.size, "cells": q.size}
+    words |= {"turned": ends(turned), "stuck": ends(q[fine.poisson.stuck]), "off": np.abs(through - 1).max()}
+    return claimed(back and on, back=answer[int(back)], on=answer[int(on)], **words)
 
 
-def _largest(form: PlaneForm, coarse: Maps, fine: Maps, progress: Progress) -> list[Finding]:
+def _largest(form: PlaneForm, coarse: Plane, fine: Plane, progress: Progress) -> dict[str, Computed]:
     """Between the rules; greatest where sticking turns to sliding back, an angle that a grid need not contain."""
-    line = line_of(form)
-    ratio = np.linspace(0, form.greatest_ratio, form.line_ratios)[None]
-    sharp = solve_at(form, np.full_like(ratio, line), ratio, progress)
-    few, many, most = (100 * (1 - float(m.quotient.min())) for m in (coarse, fine, sharp))
-    said, concluded = float(form.printed.fig5_percent), float(form.printed.concluded_percent)
-    lowest = fine.quotient.argmin()
-    return [
-        claim(
-            "SB-Fig5-most",
-            "fig 5, sec. 2",
-            "largest difference of normal velocity after",
-            f"up to {form.printed.fig5_percent}%",
-            f"{many:.1f} % in {fine.theta.size} cells, {most:.1f} % at {line:.2f} deg",
-            round(most) == said,
-            f"It depends on the steps of the grid, which the text does not give: {few:.1f} % in steps of "
-            f"{coarse.theta[1, 0] - coarse.theta[0, 0]:g} deg.",
-            "convention" if round(few) == said else "differs",
-        ),
-        claim(
-            "SB-Fig5-concluded",
-            "sec. 7",
-            "largest difference of normal velocity after, in the plane",
-            f"up to a {form.printed.concluded_percent}% difference",
-            f"{many:.1f} %",
-            round(many) <= concluded,
-            f"Section 2 has {form.printed.fig5_percent}%. {percent((fine.quotient < 1 - concluded / 100).mean())} of "
-            f"the cells are beyond {form.printed.concluded_percent} %. In space: SB-3D-concluded.",
-            "differs",
-        ),
-        claim(
-            "SB-Fig5-angle",
-            "fig 5, sec. 2",
-            "where the ratio is lowest",
-            form.printed.fig5_angle,
-            fine.place(lowest),
-            bool(abs(fine.theta.flat[lowest] - line) < form.limits.near_deg),
-            f"Sticking turns to sliding back at {line:.2f} deg; within {form.limits.near_deg:g} deg counts.",
-            "differs",
-        ),
-    ]
+    line = stick_limit(form)
+    ratio = np.linspace(0, form.greatest_ratio, LINE_RATIOS)
+    sharp = solve_plane(form, np.full_like(ratio, line), ratio, progress)
+    few, many, most = (100 * (1 - m.quotient.min()) for m in (coarse, fine, sharp))
+    q, lowest = fine.quotient, fine.quotient.argmin()
+    words = {"few": few, "many": many, "most": most, "line": line, "cells": q.size, "place": fine.place(lowest)}
+    words |= {"step": coarse.theta[1, 0] - coarse.theta[0, 0], "beyond": percent((q < 1 - CONCLUDED / 100).mean())}
+    return {
+        "SB-Fig5-most": claimed(round(most) == SAID, **words),
+        "SB-Fig5-concluded": claimed(round(many) <= CONCLUDED, **words),
+        "SB-Fig5-angle": claimed(abs(fine.theta.flat[lowest] - line) < form.near_deg, **words),
+    }
 
 
-def _overall(form: PlaneForm, m: Maps) -> list[Finding]:
-    q, printed, limits = m.quotient, form.printed, form.limits
-    lower, higher = int((q < 1 - ROUND_OFF).sum()), int((q > 1 + ROUND_OFF).sum())
-    energies = np.abs(m.energy_quotient - 1)
-    typical = float(np.quantile(energies, limits.nearly_all))
-    return [
-        claim(
-            "SB-Fig5-overall",
-            "sec. 2",
-            "Poisson against energetic",
-            printed.fig5_overall,
-            f"lower velocity in {lower} cells, higher in {higher}; mean {q.mean():.4f}, energy "
-            f"{m.energy_quotient.mean():.4f}",
-            lower > higher and bool(q.mean() < 1) and bool(m.energy_quotient.mean() < 1),
-            "Both means of Poisson / energetic must be below 1.",
-            "differs",
-        ),
-        claim(
-            "SB-Fig5-energy",
-            "sec. 2",
-            "energy left, Poisson / energetic",
-            printed.fig5_energy,
-            f"within {percent(typical)} in {percent(limits.nearly_all)} of the cells; {ends(m.energy_quotient)}",
-            typical < limits.close,
-            f"The limit is {percent(limits.close)}; {percent((energies > limits.close).mean())} of the cells are "
-            f"beyond. Worst {percent(energies.max())}, at {m.place(energies.argmax())}.",
-            "differs",
-        ),
-    ]
+def _overall(form: PlaneForm, m: Plane) -> dict[str, Computed]:
+    q, energy, limits = m.quotient, m.energy_quotient, form.limits
+    lower, higher = (q < 1 - ROUND_OFF).sum(), (q > 1 + ROUND_OFF).sum()
+    far = np.abs(energy - 1)
+    typical = np.quantile(far, limits["nearly_all"])
+    words: Words = {"typical": percent(typical), "range": ends(energy), "worst": percent(far.max())}
+    words |= {"beyond": percent((far > limits["close"]).mean()), "place": m.place(far.argmax())}
+    holds = lower > higher and q.mean() < 1 and energy.mean() < 1
+    return {
+        "SB-Fig5-overall": claimed(holds, lower=lower, higher=higher, mean=q.mean(), energy=energy.mean()),
+        "SB-Fig5-energy": claimed(typical < limits["close"], **words),
+    }
 
 
-def _pictures(form: PlaneForm, m: Maps) -> list[Picture]:
+def pictures(form: PlaneForm, m: Plane) -> list[Picture]:
     frame = Frame(m.theta[:, 0], m.ratio[0], "lean θ (deg)", "slip / approach speed before")
-    case = f"planar rod, μ = {form.friction}, e = {form.restitution}"
-    both = lambda arrays: (float(min(map(np.min, arrays))), float(max(map(np.max, arrays))))  # noqa: E731
-    limits = {"normal": both(m.normal.values()), "energy": both(m.energy.values())}
-    pictures = []
-    for name, rule in (("fig3", "poisson"), ("fig4", "stronge")):
-        row = [
-            Panel(MODE, m.mode),
-            Panel("normal velocity after / (e × before)", m.normal[rule], limits=limits["normal"]),
-            Panel("energy after / before", m.energy[rule], limits=limits["energy"], colours="magma"),
-        ]
-        caption = f"Figure {name[3:]}: {case}, {RULES[rule]} restitution."
-        pictures.append(Picture(name, maps(frame, [row], f"{RULES[rule]} restitution: {case}"), caption))
+    case, rules = f"planar rod, μ = {form.friction}, e = {form.restitution}", ("Poisson", "energetic")
+    titles = (MODE, "normal velocity after / (e × before)", "energy after / before")
+    made = []
+    rows = triples((m.poisson, m.energetic), titles, ("", ""), form.restitution)
+    for name, rule, row in zip(("fig3", "fig4"), rules, rows, strict=True):
+        caption = f"Figure {name[3:]}: {case}, {rule} restitution."
+        made.append(Picture(name, maps(frame, [row], f"{rule} restitution: {case}"), caption))
     row = []
     for title, values in (("normal velocity after", m.quotient), ("energy after", m.energy_quotient)):
         far = float(np.abs(values - 1).max())
         row.append(Panel(f"{title}, Poisson / energetic", values, colours="RdBu", limits=(1 - far, 1 + far)))
-    row.append(Panel(MODE, m.mode))
     caption = f"Figure 5: {case}, Poisson's results over energetic ones; 1 where slip keeps its direction."
-    return [*pictures, Picture("fig5", maps(frame, [row], f"Poisson over energetic: {case}"), caption)]
+    figure = maps(frame, [[*row, Panel(MODE, m.mode)]], f"Poisson over energetic: {case}")
+    return [*made, Picture("fig5", figure, caption)]

@@ -1,161 +1,147 @@
-"""Tables 1 and 2: the mode of a planar impact from three ratios, as printed and as it must read, against simulation."""
+"""Tables 1 and 2: the mode of a planar impact from three ratios, as printed and as it must read, against simulation.
+
+Source: (28), (30), R3 = R1 (1 + e), Table 2. Angles in degrees; slip along x, approach downwards. Symbols: notes.md.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 import jimpact
-from jimpact.reproduce import Finding, Picture, Progress, Result, claim, new, solve_many
+from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, only
 
 from .figures import Frame, Panel, maps
-from .plane_form import PlaneForm, planar_grid, spatial
-from .ratios import mode_of, printed_needed, ratios_of, stick_limit
-from .rod import STUCK, TURNED, inverse_inertia, planar_inertia
-from .table1 import table1
+from .forms import PlaneForm, Rod
+from .rod import ROUND_OFF, TURNED, inverse_inertia, planar_inertia, solved, spatial
+from .words import filled
 
-__all__ = ["run_table2"]
+UNIT = 1.0  # with which Table 2 compares R2
 
-ROUND_OFF = 1e-12
+
+class Ratios(NamedTuple):
+    through_compression: np.ndarray  # R1
+    needed: np.ndarray  # R2, corrected
+    throughout: np.ndarray  # R3
+
+
+def ratios_of(rod: Rod, theta: Any, friction: float, restitution: float) -> Ratios:
+    """R1 from (28), R2 = P / R, and R3."""
+    s, c = np.sin(np.deg2rad(theta)), np.cos(np.deg2rad(theta))
+    first = (s * c + friction * (rod.alpha + c * c)) / (rod.alpha + s * s + friction * s * c)
+    return Ratios(first, needed(rod, theta), first * (1 + restitution))
+
+
+def needed(rod: Rod, theta: Any) -> np.ndarray:
+    """R2 = P / R."""
+    return printed_needed(rod, theta) * np.cos(np.deg2rad(theta))
+
+
+def printed_needed(rod: Rod, theta: Any) -> np.ndarray:
+    """R2 as (30) has it."""
+    return np.sin(np.deg2rad(theta)) / (rod.alpha + np.cos(np.deg2rad(theta)) ** 2)
+
+
+def mode_of(ratio: np.ndarray, ratios: Ratios, sticks: np.ndarray) -> np.ndarray:
+    """The rows of Table 2, with its test of R2 already made."""
+    ended = np.where(ratio < ratios.through_compression, 1, 3) + np.where(sticks, 0, 1)
+    return np.where(ratio > 0, np.where(ratio < ratios.throughout, ended, 0), np.where(sticks, 5, 6))
+
+
+def stick_limit(form: PlaneForm, needed: Callable[[Rod, Any], np.ndarray] = needed) -> float:
+    """The angle (deg) at which the friction that sticking needs is what there is, by halving."""
+    low, high = 0.0, form.reach_deg
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if needed(form.rod, middle) < form.friction else (low, middle)
+    return 0.5 * (low + high)
 
 
 def run_table2(form: PlaneForm, progress: Progress) -> Result:
-    theta, ratio = planar_grid(form.reach_deg, form.greatest_ratio, form.coarse)
-    W, v = inverse_inertia(form.rod, theta, 0.0), spatial(ratio)
-    exact = {}
-    for law in ("poisson", "stronge"):
-        impact = jimpact.require(solve_many(W, v, form.friction, form.restitution, law=law, progress=progress))
-        exact[law] = np.asarray(impact.info.mode)
-    return Result(
-        [
-            *table1(form, theta, ratio, progress),
-            *_modes(form, theta, ratio, exact),
-            *_r2(form, theta, ratio, exact["poisson"]),
-            _line(form, theta, exact["poisson"]),
-            _plane(form),
-        ],
-        [_picture(form)],
+    theta, ratio = form.grid(form.coarse)
+    W, v = inverse_inertia(form.rod, theta), spatial(ratio)
+    # Without restitution the impact ends with compression.
+    compressed, whole, energetic = (
+        solved(form.rod, W, v, form.friction, restitution, law, progress)
+        for restitution, law in ((0.0, "poisson"), (form.restitution, "poisson"), (form.restitution, "stronge"))
     )
+    off = np.abs(W[..., [0, 2], :][..., [0, 2]] - planar_inertia(form.rod, theta)).max()
+    angle, printed = stick_limit(form), stick_limit(form, printed_needed)
+    last, first = theta[whole.stuck].max(), theta[(theta > 0) & whole.turned].min()
+    findings = {
+        "SB-Fig1-2-6-7": only(),
+        "SB-Table1": _continues(compressed.impact, whole.impact),
+        "SB-29": _at_stop(form, theta, ratio, whole.impact),
+        **_ratios(form, theta, ratio, whole.mode, energetic.mode),
+        "SB-line": claimed(last < angle < first, angle=angle, last=last, first=first, printed=printed),
+        "SB-27": claimed(off < ROUND_OFF, off=off),
+    }
+    return Result(filled(findings, form, limit=ROUND_OFF, cells=theta.size), [_picture(form)])
 
 
-def _modes(form: PlaneForm, theta: np.ndarray, ratio: np.ndarray, exact: dict[str, np.ndarray]) -> list[Finding]:
-    velocity = np.stack([ratio, -np.ones_like(ratio)], -1)
+def _continues(compressed: jimpact.Impact, whole: jimpact.Impact) -> Computed:
+    """Slip is along x, to which the rod moves first: sliding back is slip below zero."""
+    early, late = compressed.velocity[..., 0], whole.velocity[..., 0]
+    sticks, back = np.abs(early) < ROUND_OFF, early < -ROUND_OFF
+    moved, stopped = (np.abs(late[sticks]) >= ROUND_OFF).sum(), (late[back] >= -ROUND_OFF).sum()
+    return claimed(moved == stopped == 0, sticks=sticks.sum(), moved=moved, back=back.sum(), stopped=stopped)
+
+
+def _at_stop(form: PlaneForm, theta: np.ndarray, ratio: np.ndarray, whole: jimpact.Impact) -> Computed:
+    """(29) in the axes of the paper, y down, at unit approach speed."""
+    K, mu, mass = planar_inertia(form.rod, theta), form.friction, form.rod.mass
+    R, P, Q = (mass * x for x in (K[..., 0, 0], -K[..., 0, 1], K[..., 1, 1]))
+    stops = np.isin(whole.info.mode, (1, 2))
+    right = 1 - (K[..., 1, 1] - mu * K[..., 1, 0])[stops] * whole.info.slip_end[stops]
+    printed = (1 - ratio * (Q + mu * P) / (P + mu * R))[stops]
+    off = np.abs(right - printed).max()
+    return claimed(off < ROUND_OFF, off=off, stops=stops.sum())
+
+
+def _readings(form: PlaneForm, theta: np.ndarray) -> dict[str, np.ndarray]:
+    """Where a rod sticks: as Table 2 must read, as printed, and with parts of the print put right."""
+    right, printed, mu = needed(form.rod, theta), printed_needed(form.rod, theta), form.friction
+    return {
+        "right": np.abs(right) <= mu,
+        "literal": printed <= mu,
+        "both": printed <= UNIT,
+        "cosine": np.abs(printed) <= mu,
+        "bars": right <= mu,
+        "against_one": right <= UNIT,
+    }
+
+
+def _ratios(
+    form: PlaneForm, theta: np.ndarray, ratio: np.ndarray, mode: np.ndarray, energetic: np.ndarray
+) -> dict[str, Computed]:
+    velocity, ratios = spatial(ratio)[..., [0, 2]], ratios_of(form.rod, theta, form.friction, form.restitution)
     table = jax.jit(jimpact.planar_modes)(planar_inertia(form.rod, theta), velocity, form.friction, form.restitution)
-    wrong = int((np.asarray(table.mode) != exact["poisson"]).sum())
-    apart = int((exact["poisson"] != exact["stronge"]).sum())
-    ours = ratios_of(form.rod, theta, form.friction, form.restitution)
-    first = np.where(np.isfinite(table.slides_through_compression), table.slides_through_compression, np.nan)
-    off = float(np.nanmax(np.abs(first - np.where(ours.through_compression > 0, ours.through_compression, np.nan))))
-    return [
-        claim(
-            "SB-2D-modes",
-            "figs 3-4, Table 2",
-            "Table 2, with R2 corrected, against simulation",
-            form.printed.modes,
-            f"{wrong} of {theta.size} cells differ from simulation; {apart} between Poisson and energetic",
-            wrong == apart == 0,
-            "R2 corrected: see SB-R2.",
-            "differs",
-        ),
-        claim(
-            "SB-R1",
-            "(28)",
-            "R1 of the print against the ratio at which slip ends with compression",
-            form.printed.first_ratio,
-            f"largest difference {off:.1e}",
-            off < ROUND_OFF,
-            "The ratio is that of jimpact.planar_modes.",
-            "misprint",
-        ),
-    ]
-
-
-def _r2(form: PlaneForm, theta: np.ndarray, ratio: np.ndarray, exact: np.ndarray) -> list[Finding]:
-    ratios, printed = ratios_of(form.rod, theta, form.friction, form.restitution), printed_needed(form.rod, theta)
-    modes = lambda sticks: mode_of(ratio, ratios, sticks)  # noqa: E731
-    changed = lambda sticks: int((modes(sticks) != exact).sum())  # noqa: E731
-    literal, sized = changed(printed <= form.friction), changed(np.abs(printed) <= form.friction)
-    bare, right = changed(ratios.needed <= form.friction), changed(np.abs(ratios.needed) <= form.friction)
-    against_one, both = changed(ratios.needed <= form.unit_limit), changed(printed <= form.unit_limit)
-    back = int(np.isin(modes(ratios.needed <= form.unit_limit), TURNED).sum())
-    corner = f"of {theta.size} cells change"
-    return [
-        claim(
-            "SB-R2",
-            "(30), Table 2",
-            "R2 as printed, against static friction",
-            form.printed.second_ratio,
-            f"{literal} {corner}",
-            literal == 0,
-            f"P / R = sin cos / (alpha + cos^2): (30) lacks a cosine. {sized} by the cosine alone, {literal} with the "
-            f"missing bars of |R2| as well; with both put right {right}.",
-            "misprint",
-        ),
-        claim(
-            "SB-R2-limit",
-            "Table 2",
-            "R2 against 1 instead of static friction",
-            form.printed.second_limit,
-            f"{against_one} {corner}; {both} with the printed R2",
-            against_one == 0,
-            f"The text after (30) compares with static friction. R2, corrected, is at most {ratios.needed.max():.3f} "
-            f"here: against 1, {back} cells would slide back.",
-            "misprint",
-        ),
-        new(
-            "SB-R2-size",
-            "Table 2",
-            "corrected R2 < 0 of a rod that starts at rest and leans back",
-            f"{bare} {corner} without the bars of |R2|",
-        ),
-    ]
-
-
-def _line(form: PlaneForm, theta: np.ndarray, exact: np.ndarray) -> Finding:
-    needed = lambda theta: float(ratios_of(form.rod, theta, form.friction, form.restitution).needed)  # noqa: E731
-    angle = stick_limit(needed, form.friction, 0.0, form.reach_deg)
-    last, first = theta[np.isin(exact, STUCK)].max(), theta[(theta > 0) & np.isin(exact, TURNED)].min()
-    printed = stick_limit(lambda theta: float(printed_needed(form.rod, theta)), form.friction, 0.0, form.reach_deg)
-    return claim(
-        "SB-line",
-        "fig 3, sec. 2",
-        "sticking turns to sliding back at one angle, whatever the velocity",
-        form.printed.line,
-        f"at {angle:.4f} deg: all that stick lean {last:g} deg at most, all that slide back {first:g} at least",
-        bool(last < angle < first),
-        f"R2 does not depend on velocity. With the printed (30) the line would be at {printed:.4f} deg.",
-        "differs",
-    )
-
-
-def _plane(form: PlaneForm) -> Finding:
-    theta = np.linspace(-form.reach_deg, form.reach_deg, form.coarse.angles)
-    W = inverse_inertia(form.rod, theta, 0.0)[..., [0, 2], :][..., [0, 2]]
-    off = float(np.abs(W - planar_inertia(form.rod, theta)).max())
-    return claim(
-        "SB-27",
-        "(27)",
-        "inverse inertia by P, Q, R against that of the rod in space (1/kg)",
-        form.printed.plane,
-        f"within {off:.1e}",
-        off < ROUND_OFF,
-        f"The limit is {ROUND_OFF:.0e}.",
-        "misprint",
-    )
+    wrong, apart = (table.mode != mode).sum(), (mode != energetic).sum()
+    right, printed = table.slides_through_compression, ratios.through_compression
+    off = np.nanmax(np.abs(np.where(np.isfinite(right), right, np.nan) - np.where(printed > 0, printed, np.nan)))
+    read = {name: mode_of(ratio, ratios, sticks) for name, sticks in _readings(form, theta).items()}
+    changed = {name: int((one != mode).sum()) for name, one in read.items()}
+    back = np.isin(read["against_one"], TURNED).sum()
+    return {
+        "SB-2D-modes": claimed(wrong == apart == 0, wrong=wrong, apart=apart),
+        "SB-R1": claimed(off < ROUND_OFF, off=off),
+        "SB-R2": claimed(changed["literal"] == 0, **changed),
+        "SB-R2-limit": claimed(changed["against_one"] == 0, **changed, largest=ratios.needed.max(), back=back),
+        "SB-R2-size": only(**changed),
+    }
 
 
 def _picture(form: PlaneForm) -> Picture:
-    theta, ratio = planar_grid(form.reach_deg, form.greatest_ratio, form.fine)
+    theta, ratio = form.grid(form.fine)
     ratios = ratios_of(form.rod, theta, form.friction, form.restitution)
-    printed = printed_needed(form.rod, theta)
-    right = mode_of(ratio, ratios, np.abs(ratios.needed) <= form.friction)
-    readings = {
-        "Table 2 with |sin cos / (α + cos²)| ≤ μ": np.abs(ratios.needed) <= form.friction,
-        "as (30): sin / (α + cos²) ≤ μ": printed <= form.friction,
-        "as (30) and Table 2: sin / (α + cos²) ≤ 1": printed <= form.unit_limit,
-    }
-    panels = []
-    for title, sticks in readings.items():
-        mode = mode_of(ratio, ratios, sticks)
-        panels.append(Panel(title, mode, mode != right))
+    titles = (
+        "Table 2 with |sin cos / (α + cos²)| ≤ μ",
+        "as (30): sin / (α + cos²) ≤ μ",
+        "as (30) and Table 2: sin / (α + cos²) ≤ 1",
+    )
+    modes = [mode_of(ratio, ratios, sticks) for sticks in _readings(form, theta).values()]
+    panels = [Panel(title, mode, mode != modes[0]) for title, mode in zip(titles, modes, strict=False)]
     frame = Frame(theta[:, 0], ratio[0], "lean θ (deg)", "slip / approach speed before")
     title = f"Table 2 without simulation, μ = {form.friction}, e = {form.restitution}"
     caption = "Modes of planar impacts from Table 2: corrected (equal to simulation everywhere), and as printed."

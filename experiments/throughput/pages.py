@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from jimpact.page import embedded, page, table, text
+from jimpact.output.html import embedded, page, table, text
 
 from .bars import Bar
 from .race import SUCCESS, Row

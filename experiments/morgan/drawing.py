@@ -1,0 +1,243 @@
+"""The figures: the pendulum, planes of its generalised speeds, energy, orders of events, and its motion."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import jax
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import BoundaryNorm, ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.patches import Arc, Patch
+
+from jimpact.tracing import Path
+
+from .algorithm import Solved
+from .crowd import Crowd
+from .flight import Motion
+from .pendulum import Pendulum, energy, tip
+
+__all__ = ["construction", "energy_figure", "map_figure", "motion_figure", "paths_figure", "posture", "space_figure"]
+
+BLUE, RED, GREEN, ORANGE = "#1f4e9c", "#d1495b", "#2a9d8f", "#e09f3e"
+EVENTS = {
+    "start": ("o", "0.15", 7, "start"),
+    "v_t = 0": ("s", RED, 7, "tangential pause"),
+    "v_n = 0": ("D", GREEN, 7, "normal pause"),
+    "end": ("*", "0.15", 13, "end"),
+}
+SPREAD = 0.28  # of the extent of a path, around it
+
+
+def _panels(width: float, height: float, rows: int, columns: int) -> tuple[Figure, np.ndarray]:
+    fig = Figure(figsize=(width, height), layout="constrained")
+    axes = fig.subplots(rows, columns, squeeze=False)
+    for ax in axes.flat:
+        ax.grid(color="0.92", lw=0.6)
+    return fig, axes.ravel()
+
+
+def _bars(pendulum: Pendulum, q: np.ndarray) -> np.ndarray:
+    """Support, joint and tip, (3, 2)."""
+    along = np.stack([np.cos(np.cumsum(q)), np.sin(np.cumsum(q))], -1)
+    return pendulum.length * np.concatenate([np.zeros((1, 2)), np.cumsum(along, 0)])
+
+
+def _floor(ax: Axes, height: float, depth: float) -> None:
+    ax.axhspan(height - depth, height, color="0.88", lw=0)
+    ax.axhline(height, color="0.3", lw=1.2)
+
+
+def posture(pendulum: Pendulum, angles_deg: tuple[float, float]) -> Figure:
+    """The pendulum touching the floor, with its angles (fig 2.1)."""
+    r, turns = pendulum.length, np.cumsum([0.0, *angles_deg])
+    points = _bars(pendulum, np.deg2rad(angles_deg))
+    bottom = points[2, 1] - 0.15 * r
+    fig, (ax,) = _panels(6.2, 5.6, 1, 1)
+    ax.grid(False)
+    _floor(ax, points[2, 1], 0.15 * r)
+    ax.plot(*points.T, "o-", color=BLUE, lw=5, ms=9, mfc="w", mew=2)
+    ax.plot(0, 0.07 * r, "v", color="0.3", ms=16, zorder=0)
+    direction = lambda angle: np.array([np.cos(np.deg2rad(angle)), np.sin(np.deg2rad(angle))])  # noqa: E731
+    for i, side in enumerate((-90, 90)):  # degrees from the bar to its label
+        before, after = turns[i : i + 2]
+        ax.plot(*np.stack([points[i], points[i] + 0.6 * r * direction(before)]).T, "--", color="0.5", lw=1)
+        low, high = sorted((before, after))
+        ax.add_patch(Arc(tuple(points[i]), 0.8 * r, 0.8 * r, theta1=low, theta2=high, color=RED, lw=1.6))
+        at = points[i] + 0.56 * r * direction(0.5 * (low + high))
+        ax.text(*at, f"$q_{i + 1}, u_{i + 1}$", color=RED, fontsize=13, ha="center", va="center")
+        aside = 0.12 * r * np.sign(angles_deg[1]) * direction(after + side)
+        ax.text(*(points[i : i + 2].mean(0) + aside), "$m, r$", fontsize=13, ha="center", va="center")
+    ax.text(points[2, 0], bottom + 0.07 * r, r"friction $\mu$, restitution $e$", fontsize=11, ha="center", va="center")
+    ax.set(xlabel="along the floor (m)", ylabel="height (m)", aspect="equal", ylim=(bottom, 0.25 * r))
+    ax.set_xlim(-0.35 * r, max(points[2, 0], 0.7 * r) + 0.5 * r)
+    return fig
+
+
+def paths_figure(crowd: Crowd, solved: Sequence[Solved], titles: Sequence[str]) -> Figure:
+    """The plane of generalised speeds, one panel for each impact."""
+    rows = -(-len(solved) // 4)
+    fig, axes = _panels(14.8, 3.8 * rows, rows, 4)
+    for ax, one, J, friction, title in zip(axes, solved, crowd.J, crowd.friction, titles, strict=False):
+        _plane(ax, J, [stop.u for stop in one.stops])
+        _path(ax, one)
+        ax.set_title(f"{title.replace('v_t = 0', '$v_t = 0$')}\n{one.boxes}, friction {friction:.3g}", fontsize=10.5)
+    for ax in axes[len(solved) :]:
+        ax.set_axis_off()
+    _legend(fig)
+    return fig
+
+
+def construction(crowd: Crowd, solved: Solved, pauses: np.ndarray) -> Figure:
+    """How the first impact is solved; `pauses` are the speeds (2, 2) at both pauses along the first direction."""
+    J, u, Ln = crowd.J[0], crowd.u[0], crowd.L[0, :, 1]
+    stops = np.array([stop.u for stop in solved.stops])
+    p = 0.6 * solved.impulse[1]
+    normal, whole = u + p * Ln, u + p * (crowd.L[0] @ [solved.frictions[0], 1.0])
+    fig, axes = _panels(15.5, 4.9, 1, 4)
+    titles = ("fig 2.2: first direction", "fig 2.3: both pauses", "figs 2.4, 2.5: friction turns", "fig 2.7: the end")
+    for ax, title in zip(axes, titles, strict=True):
+        _plane(ax, J, [*stops, *pauses, normal])
+        _mark(ax, u, "start")
+        ax.set_title(title)
+    for a, b, color in ((u, normal, "0.55"), (normal, whole, "0.55"), (u, whole, BLUE)):
+        arrow = {"arrowstyle": "-|>", "color": color, "lw": 2, "shrinkA": 0, "shrinkB": 0}
+        axes[0].annotate("", b, a, arrowprops=arrow)
+    for at, label, shift in ((u + normal, "$L_n p_n$", (26, 4)), (normal + whole, r"$\pm\mu L_t p_n$", (0, -16))):
+        axes[0].annotate(label, 0.5 * at, xytext=shift, textcoords="offset points", fontsize=11, ha="center")
+    axes[1].plot(*np.stack([u, pauses[1]]).T, color=BLUE, lw=2)
+    _mark(axes[1], pauses[0], "v_t = 0")
+    _mark(axes[1], pauses[1], "v_n = 0")
+    axes[2].plot(*np.stack([u, pauses[1]]).T, ":", color=BLUE, lw=2)
+    axes[2].plot(*stops[:3].T, color=BLUE, lw=2.2)
+    axes[2].plot(*pauses[1], "D", color="w", mec="0.55", ms=7, mew=1.5, zorder=5)
+    axes[2].annotate("not reached", pauses[1], xytext=(-8, -14), textcoords="offset points", color="0.35", ha="right")
+    for stop in solved.stops[1:3]:
+        _mark(axes[2], stop.u, stop.event)
+    _path(axes[3], solved)
+    _legend(fig)
+    return fig
+
+
+def _plane(ax: Axes, J: np.ndarray, points: Sequence[np.ndarray]) -> None:
+    """A window around the points, and the lines of zero slip and zero normal velocity."""
+    low, high = np.min(points, 0), np.max(points, 0)
+    limits = np.stack([low - SPREAD * (high - low), high + SPREAD * (high - low)], -1)
+    ax.set(xlim=limits[0], ylim=limits[1], xlabel="$u_1$ (rad/s)", ylabel="$u_2$ (rad/s)")
+    for row, color, name in zip(J, (RED, GREEN), ("$v_t = 0$", "$v_n = 0$"), strict=True):
+        ax.axline((0, 0), (-row[1], row[0]), color=color, lw=1.5, ls="--", zorder=1, label=name)
+
+
+def _path(ax: Axes, solved: Solved) -> None:
+    deepest = [stop.event for stop in solved.stops].index("v_n = 0")
+    u = np.array([stop.u for stop in solved.stops])
+    ax.plot(*u[: deepest + 1].T, color=BLUE, lw=2.4, zorder=3, label="compression")
+    ax.plot(*u[deepest:].T, color=ORANGE, lw=2.4, zorder=3, label="restitution")
+    for stop in solved.stops:
+        _mark(ax, stop.u, stop.event)
+
+
+def _mark(ax: Axes, at: np.ndarray, event: str) -> None:
+    shape, color, size, name = EVENTS[event]
+    ax.plot(*at, shape, color=color, ms=size, mec="w", mew=0.8, zorder=5, label=name)
+
+
+def _legend(fig: Figure) -> None:
+    """One entry for every name in any panel."""
+    named = {name: handle for ax in fig.axes for handle, name in zip(*ax.get_legend_handles_labels(), strict=True)}
+    fig.legend(named.values(), named.keys(), loc="outside lower center", ncols=8, frameon=False)
+
+
+def energy_figure(p: np.ndarray, parts: dict[str, np.ndarray], solved: Solved) -> Figure:
+    """Energy exchanged, in all and in parts, against the normal impulse (fig 2.6)."""
+    fig, (ax,) = _panels(8.4, 5.0, 1, 1)
+    for (label, part), color in zip(parts.items(), (BLUE, GREEN, RED), strict=True):
+        ax.plot(p, part, color=color, lw=2.2, label=label)
+    ax.axhline(0, color="0.35", lw=0.8)
+    low = min(part.min() for part in parts.values())
+    names = {"v_t = 0": "$v_t = 0$\nslip turns", "v_n = 0": "$v_n = 0$\ncompression ends", "end": "end"}
+    for stop in solved.stops[1:]:
+        ax.axvline(stop.p, color="0.55", lw=0.9, ls=":")
+        ax.plot(stop.p, stop.E, "o", color=GREEN, ms=6, zorder=4, clip_on=False)
+        ax.text(stop.p, -0.03 * low, names[stop.event], ha="center", va="bottom", fontsize=10)
+    ax.set(xlabel="normal impulse $p_n$ (N s)", ylabel="energy exchanged (J)")
+    ax.set(xlim=(0, 1.04 * p[-1]), ylim=(1.06 * low, -0.2 * low))
+    ax.legend(loc="lower left", frameon=False)
+    return fig
+
+
+def map_figure(
+    direction: np.ndarray, friction: np.ndarray, modes: np.ndarray, jams: np.ndarray, ways: dict[str, str], title: str
+) -> Figure:
+    """Modes and jamming, row by row; `ways` are the name and color of each mode."""
+    fig, (ax,) = _panels(9.2, 5.4, 1, 1)
+    ax.grid(False)
+    norm = BoundaryNorm(np.arange(-0.5, len(ways)), len(ways))
+    modes, jams = (a.reshape(len(friction), len(direction)) for a in (modes, jams))
+    look = {"cmap": ListedColormap(list(ways.values())), "norm": norm, "shading": "nearest", "rasterized": True}
+    ax.pcolormesh(direction, friction, modes, **look)
+    hatched = ax.contourf(direction, friction, jams, levels=[0.5, 1.5], colors="none", hatches=["//"])
+    hatched.set(edgecolor="w", linewidth=0)
+    handles = [Patch(fc=color, ec="0.5", lw=0.5, label=name) for name, color in ways.items()]
+    handles.append(Patch(fc=BLUE, ec="w", lw=0.5, hatch="///", label="jams: (3.3) is negative"))
+    fig.legend(handles=handles, loc="outside right center", frameon=False)
+    ax.set(xlabel="direction of approach of the tip, from the normal (degrees)", ylabel="coefficient of friction")
+    ax.set_title(title)
+    return fig
+
+
+def motion_figure(pendulum: Pendulum, motion: Motion, name: str) -> Figure:
+    """Height of the tip and energy against time; path of the tip, with the bars at the start, impacts and the end."""
+    path = np.asarray(jax.vmap(partial(tip, pendulum))(motion.state[:, :2]))
+    energies = np.asarray(jax.vmap(partial(energy, pendulum))(motion.state))
+    times = [bounce.time for bounce in motion.bounces]
+    fig = Figure(figsize=(12, 6), layout="constrained")
+    fig.suptitle(name, parse_math=False)
+    axes = fig.subplot_mosaic([["height", "path"], ["loss", "path"]], width_ratios=(1.15, 1))
+    curves = {"height": ("height of the tip (m)", path[:, 1])}
+    curves["loss"] = ("energy, less that at the start (J)", energies - energies[0])
+    for key, (label, y) in curves.items():
+        axes[key].plot(motion.time, y, color=BLUE, lw=1.4)
+        axes[key].set(xlabel="time (s)", ylabel=label, xlim=(0, motion.time[-1]))
+        axes[key].grid(color="0.9", lw=0.6)
+    axes["height"].plot(times, np.zeros(len(times)), "|", color=RED, ms=12, label="impacts")
+    axes["height"].legend(loc="upper right", fontsize=9)
+    _motion_path(axes["path"], pendulum, motion, path)
+    return fig
+
+
+def _motion_path(ax: Axes, pendulum: Pendulum, motion: Motion, path: np.ndarray) -> None:
+    impacts = np.searchsorted(motion.time, [bounce.time for bounce in motion.bounces])
+    looks = {"impacts": (impacts, "0.75", 0.9, 2), "the start": ([0], "0.15", 2.2, 4), "the end": ([-1], RED, 2.2, 4)}
+    for label, (at, color, width, size) in looks.items():
+        for q in motion.state[at, :2]:
+            (line,) = ax.plot(*_bars(pendulum, q).T, "o-", color=color, lw=width, ms=size, zorder=width)
+        if len(at):
+            line.set_label(f"bars at {label}")
+    up, depth = path[:, 1] + pendulum.floor, 0.12 * pendulum.length
+    ax.plot(path[:, 0], up, color=BLUE, lw=1.1, zorder=2, label="path of the tip")
+    _floor(ax, pendulum.floor, depth)
+    ax.set(xlabel="across (m)", ylabel="height (m)", aspect="equal")
+    ax.set_ylim(pendulum.floor - depth, max(0.0, up.max()) + depth)
+    ax.legend(loc="best", fontsize=9, framealpha=0.9)
+
+
+def space_figure(path: Path, labels: Sequence[str]) -> Figure:
+    """Slip and normal velocity during impacts in space (chapter 4)."""
+    fig, (plane, normal) = _panels(12.4, 5.4, 1, 2)
+    for i, label in enumerate(labels):
+        color, slip, p, v_n = f"C{i}", path.sliding_velocity[i], path.normal_impulse[i], path.normal_velocity[i]
+        plane.plot(*slip.T, color=color, lw=2, label=label)
+        plane.plot(*slip[0], "o", color=color, ms=7)
+        plane.plot(*slip[-1], "*", color=color, ms=12, mec="w", mew=0.6, zorder=5)
+        normal.plot(p, v_n, color=color, lw=2)
+        ends = path.events.slip_end[i]  # nan if it does not end: then nothing is drawn
+        normal.plot(ends, np.interp(ends, p, v_n), "s", color=color, ms=7, mec="w", zorder=5)
+    plane.set(xlabel="slip along $t_1$ (m/s)", ylabel="slip along $t_2$ (m/s)")
+    plane.set_title("Slip, from start (dot) to end (star)")
+    normal.set(xlabel="normal impulse (N s)", ylabel="normal velocity (m/s)", xlim=(0, None))
+    normal.set_title("Normal velocity; squares: slip ends")
+    for line in (plane.axhline, plane.axvline, normal.axhline):
+        line(0, color="0.5", lw=0.8, zorder=0)
+    fig.legend(loc="outside lower center", ncols=4, frameon=False)
+    return fig
