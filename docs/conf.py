@@ -10,6 +10,7 @@ import re
 import sys
 import textwrap
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -22,9 +23,11 @@ author = copyright = "The jimpact developers"
 version = release = jimpact.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+highlight_language = "none"  # blocks name their language
 html_theme = "furo"
 html_title = f"jimpact {release}"
 html_copy_source = False
+html_extra_path = ["images/bouncing_box.html"]  # shown inside the gallery
 default_role = "code"
 myst_heading_anchors = 3
 python_maximum_signature_line_length = 88
@@ -39,8 +42,15 @@ if find_spec("torch") is None:  # jaxtyping wants a class, which a mock is not
 
 
 def source(app: Sphinx, page: str, content: list[str]) -> None:
-    """Files beside the documentation are not part of the site: their path stands for the link."""
-    content[0] = re.sub(r"\[[^\]]*\]\((?:\.\./)+(experiments[^)]*)\)", r"`\1`", content[0])
+    """Files beside the documentation are not part of the site: their path stands for the link.
+
+    CONTRIBUTING.md is a page of the site, too; its links start at the root of the repository.
+    """
+    if page == "contributing":
+        text = (Path(app.srcdir).parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+        content[0] = re.sub(r"\[docs/([^\]]*)\]\(docs/", r"[\1](", text).replace("](CHANGELOG", "](../CHANGELOG")
+    outside = r"experiments[^)]*|CHANGELOG\.md|CONTRIBUTING\.md"
+    content[0] = re.sub(rf"\[[^\]]*\]\((?:\.\./)+({outside})\)", r"`\1`", content[0])
 
 
 def signature(app: Sphinx, what: str, name: str, thing: Any, *_: Any) -> tuple[str | None, str | None] | None:
