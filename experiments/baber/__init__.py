@@ -14,19 +14,6 @@ Symbols of all modules; the paper's, where it has one.
 | l        | growth of slip along a ray: d = (l + mu M) s; positive if diverging       | 1/kg     |
 """
 
-from importlib import import_module
+from jimpact.reproduce import load_paper
 
-from jimpact.reproduce import Paper, Part
-
-from .texts import ROWS, TEXTS
-
-
-def _part(key: str, title: str) -> Part:
-    """A part is the `run` of a module of its name; but the jump is another look at the example."""
-    home = "example" if key == "jump" else key
-    module = import_module(f".{home}", __package__)
-    return Part(key, title, f"baber/{home}.toml", module.Form, module.jump if key == "jump" else module.run)
-
-
-PARTS = [_part(key, title) for key, title in TEXTS["parts"].items()]
-PAPER = Paper("baber", TEXTS["title"], TEXTS["citation"], PARTS, TEXTS["notes"], ROWS)
+PAPER = load_paper(__name__)

@@ -67,7 +67,7 @@ def run(form: Form, progress: Progress) -> Result:
         counts = {"turned": turned.sum(), "twice": twice.sum(), "both": turned[twice].sum(), "n": len(twice)}
         computed[f"B-mirtich-{name}"] = only(**counts, **words)
         computed |= {f"B-mirtich-{name}-{reading}": only(**words) for reading in ("first", "stopped")}
-        rows += [[name, what, *(f"{x:.4g}" for x in words[key])] for key, what in TEXTS["readings"].items()]
+        rows += [[name, what, *(f"{x:.4g}" for x in words[key])] for key, what in TEXTS.all["readings"].items()]
     computed["B-box"] = _box(form.box, progress)
     return Result(computed, [_draw(found)], [grid("mirtich", rows)])
 

@@ -51,8 +51,8 @@ def run(form: Form, progress: Progress) -> Result:
         "B-2D-energy": claimed(gain.most < CLOSED_FORM, **words, held=held.sum(), n=n),
         "B-2D-once": only(most=closed.info.compressions.max(), n=n),
     }
-    mine = {key: gaps[np.array(steps) == key] for key in TEXTS["steps"]}
-    rows = [[key, what, len(mine[key]), f"{mine[key].max(initial=0):.0e}"] for key, what in TEXTS["steps"].items()]
+    mine = {key: gaps[np.array(steps) == key] for key in TEXTS.all["steps"]}
+    rows = [[key, what, len(mine[key]), f"{mine[key].max(initial=0):.0e}"] for key, what in TEXTS.all["steps"].items()]
     return Result(computed, [], [grid("planar", rows)])
 
 

@@ -5,13 +5,12 @@ there are none, or some.
 """
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from jimpact.plotting.impulse_plane import STYLES
 from jimpact.reproduce import Computed, Grid, Picture, Progress, Result, claimed, only
 
 from .baselines import Impacts, gap
-from .forms import Laws
+from .forms import TEXTS, Laws
 from .populations import KINDS, LAWS, ROUND, SLACK, Answer, answer, joined
 
 NEVER = ("poisson", "smith", "anitescu_potra", "chatterjee_ruina", "stronge")  # laws that are said not to gain energy
@@ -29,8 +28,7 @@ def run(config: Laws, progress: Progress) -> Result:
         **_frictionless(impacts, impacts.every(config.population.every).having(mu=0), progress),
         "CR-pfeiffer": only(),
     }
-    caption = "Share of random impacts that gain energy, by friction."
-    return Result(found, [Picture("energy", _figure(impacts, answers, kinds), caption)], [_grid(answers, kinds)])
+    return Result(found, [_picture(impacts, answers, kinds)], [_grid(answers, kinds)])
 
 
 def _gains(impacts: Impacts, answers: Answers) -> dict[str, Computed]:
@@ -72,13 +70,11 @@ def _grid(answers: Answers, kinds: dict[str, slice]) -> Grid:
             good = one.good[own]
             broken = ((one.margins[:, own] < -SLACK) & good).sum(1)
             rows.append([kind, law, len(good), int((~good).sum()), *map(int, broken), np.nanmax(one.energy[own])])
-    columns = ("kind", "law", "impacts", "no answer", "gain energy", "approach after", "pull", "outside the cone")
-    return Grid("Conditions of section 3.2 that are broken", (*columns, "greatest energy after / before"), rows)
+    return TEXTS.grid("energy", rows)
 
 
-def _figure(impacts: Impacts, answers: Answers, kinds: dict[str, slice]) -> Figure:
-    figure = Figure(figsize=(8, 4.8), layout="constrained")
-    ax = figure.add_subplot()
+def _picture(impacts: Impacts, answers: Answers, kinds: dict[str, slice]) -> Picture:
+    picture, (ax,) = TEXTS.page("energy")
     for kind, dashes in (("bodies", "-"), ("matrices", "--")):
         mu = impacts.mu[kinds[kind]]
         edges = np.linspace(mu.min(), mu.max(), BINS + 1)
@@ -90,6 +86,5 @@ def _figure(impacts: Impacts, answers: Answers, kinds: dict[str, slice]) -> Figu
                 ax.plot(0.5 * (edges[1:] + edges[:-1]), share, dashes, **look, label=f"{law}, {kind}")
     none = [law for law, found in answers.items() if not (found.energy > 1 + SLACK).any()]
     ax.axhline(0, color="0.4", lw=1, label=f"{', '.join(none)}: none")
-    ax.set(xlabel="friction", ylabel="impacts that gain energy (%)", title="Who gains energy?")
     ax.legend(frameon=False, fontsize=9)
-    return figure
+    return picture

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from mpl_toolkits.mplot3d.axes3d import Axes3D
 
@@ -17,7 +15,7 @@ from jimpact.plotting.impulse_plane import permissible_region
 from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, only, solve_many
 
 from .baselines import Impacts, energy, gap, length, plastic, routh, smith_path, whittaker
-from .forms import Construction, Scene, Solid
+from .forms import TEXTS, Construction, Scene, Solid
 from .populations import ROUND, answer, joined, planar
 from .space import STYLES, canvas, curve, draw, flat, legend, mark, widen
 
@@ -46,8 +44,7 @@ def figure_1(config: Construction, progress: Progress) -> Result:
         "CR-fig1": claimed(share[0] > 1, e=BELOW, share=share[0]),
         "CR-fig1-points": claimed(np.allclose(share[1:], [1, 0, 1], atol=ROUND), share=share[1:]),
     }
-    caption = "Impulses inside the ellipse lose energy; D has restitution below 1 and gains it."
-    return Result(found, [Picture("fig1", figure, caption)])
+    return Result(found, [TEXTS.picture("fig1", figure)])
 
 
 def figure_2(config: Solid, progress: Progress) -> Result:
@@ -59,9 +56,7 @@ def figure_2(config: Solid, progress: Progress) -> Result:
     normal = np.cross(one, two) / length(np.cross(one, two))
     off, least = np.abs(P @ normal).max() / length(P).max(), np.array(jimpact.permissible(W, v, P, mu)).min()
     reach = claimed(off < ROUND and least > -ROUND, count=e.size, off=off, least=least)
-    caption = "The reach of the new law (yellow) in the half ellipsoid of lost energy (grey) and the friction cone."
-    picture = Picture("fig2", _solid_figure(config, P, one, two), caption)
-    return Result({"CR-fig2": reach, "CR-fig2-shape": only()}, [picture])
+    return Result({"CR-fig2": reach, "CR-fig2-shape": only()}, [_solid_picture(config, P, one, two)])
 
 
 def figure_3(config: Construction, progress: Progress) -> Result:
@@ -85,7 +80,7 @@ def _panel_a(scene: Scene, impact: Impacts) -> Picture:
     points |= {"D": (two - up, (0, -12)), "F": (2 * two, (12, 9)), "O": (0 * two, (-11, -9))}
     mark(ax, points)
     legend(ax, ends=False)
-    return Picture("fig3a", figure, "AB: line of maximum compression; CD: line of sticking; EF: rebound with e = 1.")
+    return TEXTS.picture("fig3a", figure)
 
 
 def _panels(scene: Scene, impact: Impacts, paths: dict[str, np.ndarray]) -> list[Picture]:
@@ -110,11 +105,7 @@ def _panels(scene: Scene, impact: Impacts, paths: dict[str, np.ndarray]) -> list
 
     for ax, law in zip((b, c, d), ("poisson", "smith", "whittaker"), strict=True):
         draw(ax, {law: paths[law]})
-    return [
-        Picture("fig3b", one, "Up the friction line, and from the line of sticking on along the other one."),
-        Picture("fig3c", two, "No kink at the line of sticking: the curve leaves the friction line gradually."),
-        Picture("fig3d", three, "Where sticking would leave the friction cone, the friction line is taken."),
-    ]
+    return [TEXTS.picture("fig3b", one), TEXTS.picture("fig3c", two), TEXTS.picture("fig3d", three)]
 
 
 def _level(impact: Impacts, e: float) -> np.ndarray:
@@ -147,33 +138,28 @@ def _batch(impacts: Impacts, progress: Progress) -> dict[str, Computed]:
     }
 
 
-def _solid_figure(config: Solid, P: np.ndarray, one: np.ndarray, two: np.ndarray) -> Figure:
+def _solid_picture(config: Solid, P: np.ndarray, one: np.ndarray, two: np.ndarray) -> Picture:
     figure = Figure(figsize=(8.5, 7))
     ax: Axes3D = figure.add_subplot(projection="3d")
     half = _half_ellipsoid(config, two)
     ax.plot_surface(*np.moveaxis(half, -1, 0), color=ELLIPSOID, alpha=0.13, lw=0)
-    ax.plot(*half[0].T, color=ELLIPSOID, lw=1.2)
-    top = 1.05 * float(P[..., 2].max())
-    ring, height = np.meshgrid(np.linspace(0, 2 * np.pi, 121), np.array([0, top]))
+    ax.plot(*half[0].T, color=ELLIPSOID, lw=1.2, label="loses energy and separates (half ellipsoid)")
+    ring, height = np.meshgrid(np.linspace(0, 2 * np.pi, 121), np.array([0, 1.05 * P[..., 2].max()]))
     cone = config.friction * height * np.cos(ring), config.friction * height * np.sin(ring), height
     ax.plot_surface(*cone, color=CONE, alpha=0.16, lw=0)
-    ax.plot(*(a[1] for a in cone), color=CONE, lw=1)
+    ax.plot(*(a[1] for a in cone), color=CONE, lw=1, label="friction cone")
     edge = np.concatenate([P[:, 0], P[-1], P[::-1, -1], P[0, ::-1]])
-    ax.add_collection3d(Poly3DCollection([edge], facecolor=FACE, edgecolor=REACH, alpha=0.85, lw=1.5))
+    ax.add_collection3d(Poly3DCollection([edge], facecolor=FACE, alpha=0.85))
+    ax.plot(*edge.T, color=REACH, lw=1.5, label="reach of the new law: $e$ from 0 to 1, $e_t$ from $-1$ to 1")
     for name, at in (("O", 0 * one), ("$P_I$", one), ("$2P_I$", 2 * one), ("$P_{II}$", two)):
         ax.plot(*at[:, None], "o", color="black", ms=4)
         ax.text(*at, f"  {name}", fontsize=12)
-    title = "Figure 2: what the new law reaches in space"
-    ax.set(xlabel="$P_{t1}$ (N s)", ylabel="$P_{t2}$ (N s)", zlabel="normal impulse $P_n$ (N s)", title=title)
-    ax.set_aspect("equal")
-    for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
-        axis.set_major_locator(MaxNLocator(4))
+    ax.set(xlabel="$P_{t1}$ (N s)", ylabel="$P_{t2}$ (N s)", zlabel="normal impulse $P_n$ (N s)")
+    ax.set(title="Figure 2: what the new law reaches in space", aspect="equal")
+    ax.locator_params(nbins=4)
     ax.view_init(elev=14, azim=-70)
-    names = {"loses energy and separates (half ellipsoid)": ELLIPSOID, "friction cone": CONE}
-    handles = [Patch(fc=color, alpha=0.4, label=name) for name, color in names.items()]
-    handles += [Patch(fc=FACE, ec=REACH, label="reach of the new law: $e$ from 0 to 1, $e_t$ from $-1$ to 1")]
-    figure.legend(handles=handles, loc="lower center", frameon=False, fontsize=10)
-    return figure
+    figure.legend(loc="lower center", frameon=False, fontsize=10)
+    return TEXTS.picture("fig2", figure)
 
 
 def _half_ellipsoid(config: Solid, two: np.ndarray) -> np.ndarray:

@@ -8,10 +8,10 @@ import numpy as np
 
 from jimpact.planar import in_space
 from jimpact.plotting.impulse_plane import REGION, permissible_region, reached
-from jimpact.reproduce import Computed, Grid, Picture, Progress, Result, claimed, only, solve_many
+from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, only, solve_many
 
 from .baselines import Impacts, energy, length
-from .forms import Scene
+from .forms import TEXTS, Scene
 from .populations import SLACK
 from .space import UNIT, canvas, curve, curves, draw, mark
 
@@ -41,7 +41,7 @@ def figure_4(scene: Scene, progress: Progress) -> Result:
         "CR-fig4-kink": claimed(kink["poisson"] > 10 and kink["smith"] < 2, kink=kink, steps=len(UNIT) - 1),
         "CR-fig4": only(),
     }
-    return Result(found, [_picture("fig4", scene, paths, "A generic impact.")])
+    return Result(found, [_picture("fig4", scene, paths)])
 
 
 def figure_5(scene: Scene, progress: Progress) -> Result:
@@ -54,7 +54,7 @@ def figure_5(scene: Scene, progress: Progress) -> Result:
         "CR-fig5-smith": claimed(slip[1] < 0, slip=slip),
         "CR-fig5-shape": only(),
     }
-    return Result(found, [_picture("fig5", scene, paths, "A disk: lines of sticking and compression are upright.")])
+    return Result(found, [_picture("fig5", scene, paths)])
 
 
 def figure_6(scene: Scene, progress: Progress) -> Result:
@@ -74,10 +74,8 @@ def figure_6(scene: Scene, progress: Progress) -> Result:
         "CR-fig6-line": claimed(wide < SHRUNK, wide=wide),
         "CR-fig6": only(),
     }
-    columns = ("law", "normal, greatest", "tangential, reversed")
     rows = [[law, up[law], 0.0 - back[law]] for law in up]
-    grid = Grid("Figure 6: velocity after, over the speed before", columns, rows)
-    return Result(found, [_picture("fig6", scene, paths, "Grazing, with friction that can jam.")], [grid])
+    return Result(found, [_picture("fig6", scene, paths)], [TEXTS.grid("fig6", rows)])
 
 
 def figure_7(scene: Scene, progress: Progress) -> Result:
@@ -99,7 +97,7 @@ def figure_7(scene: Scene, progress: Progress) -> Result:
         "CR-fig7-point": claimed(spread < 10 / impact.mu, spread=spread, friction=impact.mu),
         "CR-fig7": only(friction=impact.mu),
     }
-    return Result(found, [_picture("fig7", scene, paths, "Friction that nothing overcomes.")])
+    return Result(found, [_picture("fig7", scene, paths)])
 
 
 def figure_8(scene: Scene, progress: Progress) -> Result:
@@ -115,11 +113,9 @@ def figure_8(scene: Scene, progress: Progress) -> Result:
         after[law] = hit.velocity[:, ::2] @ axes / length(impact.v)  # along the rod, across
         share[law] = energy(K, hit.velocity[:, ::2]) / energy(K, v)
         impulse[law] = hit.impulse[-1, ::2]
-    columns = ("law", *(f"energy, {m:g}/kg" for m in MOBILITY), "along the rod after", "across the rod after")
-    grid = Grid("Figure 8: after / before", columns, [[law, *share[law], *after[law][-1]] for law in HINGE_LAWS])
-    caption = "A pendulum that leans: nearly immobile along its rod. What Whittaker's law predicts is far outside."
+    grid = TEXTS.grid("fig8", [[law, *share[law], *after[law][-1]] for law in HINGE_LAWS])
     found = _limits(impact._replace(W=K[-1]), after, share, impulse["poisson"])
-    return Result(found, [_picture("fig8", scene, paths, caption)], [grid])
+    return Result(found, [_picture("fig8", scene, paths)], [grid])
 
 
 def _limits(
@@ -157,20 +153,17 @@ def figure_9(scene: Scene, progress: Progress) -> Result:
         "CR-fig9": claimed(round(most) == PRINTED, most=most, velocity=impact.v[1]),
         "CR-fig9-more": claimed(more > most, velocity=rows[-1][0], more=more),
     }
-    whole = "A disk that nearly grazes: most permissible impulses have restitution above 1."
-    pictures = [_near_grazing("fig9", scene, impact, paths, whole)]
-    pictures += [_near_grazing("fig9_close", scene, impact, paths, "The same near the origin.")]
-    grid = Grid("Figure 9: the nearer to grazing, the more", ("normal velocity (m/s)", "greatest permissible e"), rows)
-    return Result(found, pictures, [grid])
+    pictures = [_near_grazing(name, scene, impact, paths) for name in ("fig9", "fig9_close")]
+    return Result(found, pictures, [TEXTS.grid("fig9", rows)])
 
 
-def _picture(name: str, scene: Scene, paths: dict[str, np.ndarray], caption: str) -> Picture:
+def _picture(name: str, scene: Scene, paths: dict[str, np.ndarray]) -> Picture:
     figure, ax = canvas(scene, laws=scene.laws)
     draw(ax, paths)
-    return Picture(name, figure, caption)
+    return TEXTS.picture(name, figure)
 
 
-def _near_grazing(name: str, scene: Scene, impact: Impacts, paths: dict[str, np.ndarray], caption: str) -> Picture:
+def _near_grazing(name: str, scene: Scene, impact: Impacts, paths: dict[str, np.ndarray]) -> Picture:
     close, one = name == "fig9_close", impact.plastic()[0]
     figure, ax = canvas(scene, f"{scene.name}, close to the origin" if close else "")
     inside = _below(permissible_region(*impact[:3]), impact, 1.0)
@@ -183,7 +176,7 @@ def _near_grazing(name: str, scene: Scene, impact: Impacts, paths: dict[str, np.
         for text in ax.texts:
             text.set_visible(False)
         mark(ax, {label: (at, (-16, 8)) for label, at in (("$P_I$", one), ("$2P_I$", 2 * one), ("O", 0 * one))})
-    return Picture(name, figure, caption)
+    return TEXTS.picture(name, figure)
 
 
 def _beyond(impact: Impacts, paths: dict[str, np.ndarray]) -> dict[str, str]:

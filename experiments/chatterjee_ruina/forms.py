@@ -5,19 +5,11 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from jimpact.schemas.config import (
-    Approaching,
-    FrictionRange,
-    Matrix,
-    Name,
-    NotNegative,
-    Positive,
-    PositiveRange,
-    Share,
-    Table,
-    approaching,
-)
+from jimpact.reproduce import Texts
+from jimpact.schemas import config
+from jimpact.schemas.config import Approaching, Matrix, NotNegative, Positive, PositiveRange, Share, Table
 
+TEXTS = Texts(__file__)
 ASYMMETRY = 1e-12  # of a 2 x 2 matrix that is written, not measured
 
 
@@ -34,7 +26,7 @@ Tangential = Annotated[float, Field(ge=-1, le=1)]  # coefficient of tangential r
 BelowOne = Annotated[float, Field(ge=0, lt=1)]
 Pair = Annotated[list[float], TWO]
 Plane = Annotated[list[Pair], TWO, AfterValidator(_definite)]
-Approach = Annotated[Pair, AfterValidator(approaching)]
+Approach = Annotated[Pair, AfterValidator(config.approaching)]
 Law = Literal["poisson", "stronge", "newton", "anitescu_potra", "whittaker", "smith", "sun_baruh", "chatterjee_ruina"]
 
 
@@ -47,7 +39,7 @@ class Population(Table):
     mass: PositiveRange  # kg
     half_side: PositiveRange  # m, of a block
     arm: PositiveRange  # m, from the centre to the contact, in each direction up to these
-    friction: FrictionRange
+    friction: config.FrictionRange
     grip: PositiveRange  # friction over w / |d|
     least_approach: Positive  # m/s, with speeds of order 1
     least_mobility: Positive  # 1/kg, with random matrices of order 1
@@ -56,7 +48,7 @@ class Population(Table):
 class Scene(Table):
     """One planar impact, and the laws to draw for it."""
 
-    name: Name
+    name: config.Name
     inverse_inertia: Plane  # 1/kg
     velocity: Approach  # m/s
     friction: NotNegative

@@ -8,13 +8,12 @@ from typing import Any
 
 import jax
 import numpy as np
-from matplotlib.figure import Figure
 
 from jimpact import Contacts, Outcome, collide_mechanism
 from jimpact.reproduce import Computed, Grid, Picture, Progress, Result, claimed, only, solve_many
 
 from .baselines import collrule, length
-from .forms import Cut, Material, Sequence
+from .forms import TEXTS, Cut, Material, Sequence
 from .populations import ROUND, SLACK
 from .scenes import ACROSS, CONTACTS, DRAWS, GREATEST, NUDGE, ROD, UP, Lane, frame, resolve, scenes
 
@@ -47,8 +46,7 @@ def run(config: Sequence, progress: Progress) -> Result:
         **_squeezed(config, lanes["rack"][-1], solved["squeezed"]),
         "CR-6.4-exist": _crowd(config.cut, solved["crowd"]),
     }
-    picture = Picture("decay", _figure(config, decays), "Energy of approach along sequences of single impacts.")
-    return Result(found | broken | hinged, [picture], [rack_grid, hinged_grid])
+    return Result(found | broken | hinged, [_picture(config, decays)], [rack_grid, hinged_grid])
 
 
 def _single(solved: Solved, progress: Progress) -> Computed:
@@ -138,9 +136,8 @@ def _rack(config: Sequence, solved: Solved) -> tuple[dict[str, Computed], Grid, 
     words |= {"first": solved.impacts.min(), "last": solved.impacts.max(), "least": lost.min(), "most": lost.max()}
     digits = float(min(16.0, -np.log10(max(off, 1e-16))))
     rows = list(zip(config.angle_deg, solved.impacts.tolist(), lost.tolist(), strict=True))
-    grid = Grid("A break of nine balls on a floor", ("angle (deg)", "impacts", "energy lost / before"), rows)
     found = {"CR-6.4-rack": only(**words), "CR-6.4-listing": only(digits=digits, off=off)}
-    return found, grid, [np.array(energy) / energy[0] for _, energy in listed]
+    return found, TEXTS.grid("rack", rows), [np.array(energy) / energy[0] for _, energy in listed]
 
 
 def _hinged_rod(config: Sequence, solved: Solved) -> tuple[dict[str, Computed], Grid]:
@@ -158,8 +155,7 @@ def _hinged_rod(config: Sequence, solved: Solved) -> tuple[dict[str, Computed], 
         "CR-6.5-choice": only(least=off.min(), most=off.max(), less=less, count=len(e)),
     }
     rows = [list(row) for row in zip(e, mu, whole, split, impacts, left, strict=True)]
-    columns = ("e", "friction", "intact: rotation after / before", "two contacts: after / before", "impacts")
-    return found, Grid("A hinged rod that strikes a wall, by the new law", (*columns, "approach left"), rows)
+    return found, TEXTS.grid("hinged", rows)
 
 
 def _range(counts: np.ndarray) -> str:
@@ -180,16 +176,13 @@ def _intact(config: Sequence, e: np.ndarray, mu: np.ndarray) -> np.ndarray:
     return np.asarray(collide(M, J, np.array([0.0, 0, 0, 1]), mu, e, **own).speeds)[:, 3]
 
 
-def _figure(config: Sequence, decays: list[np.ndarray]) -> Figure:
-    figure = Figure(figsize=(8, 4.8), layout="constrained")
-    ax = figure.add_subplot()
+def _picture(config: Sequence, decays: list[np.ndarray]) -> Picture:
+    picture, (ax,) = TEXTS.page("decay")
     for angle, share in zip(config.angle_deg, decays, strict=True):
         ax.semilogy(np.flatnonzero(share > 0), share[share > 0], lw=1.4, label=f"rack of nine, {angle:g} deg")
     e, decay = config.material.restitution, config.cut.decay
     last = int(np.log(decay) / (2 * np.log(e))) if e > 0 else 1
     ax.semilogy([0, last], [1, e ** (2 * last)], "k--", lw=1.2, label="ball between two walls, $e^{2n}$")
-    ax.set(xlabel="single impacts, n", ylabel="energy of approach, over that before")
-    ax.set_title("Energy of approach along a sequence")
     ax.set_ylim(bottom=0.1 * decay)
     ax.legend(frameon=False, fontsize=9)
-    return figure
+    return picture

@@ -12,7 +12,7 @@ import jimpact
 from jimpact.reproduce import Computed, Grid, Progress, Result, claimed, only
 
 from .baselines import Impacts, gap, length, slips
-from .forms import Case, Laws
+from .forms import TEXTS, Case, Laws
 from .populations import LAWS, ROUND, SLACK, Answer, answer, drawn, joined, one, planar, spheres
 
 SECOND = 2.0  # mobility over the first, of a diagonal M with slip along the first tangent
@@ -102,14 +102,13 @@ def _infinite(impacts: Impacts, progress: Progress) -> tuple[dict[str, Computed]
             rows.append([e, law, *(100 * share.mean() for share in shares)])
             if e == 0:
                 dead[law] = length(found.velocity) < SLACK * length(impacts.v)
-    columns = ("e", "law", "covered by the new law (%)", "of those where P_II pulls (%)", "gain energy (%)")
     wrong, n = sum(still[pulls].sum() for still in dead.values()), pulls.sum()
     rest = ", ".join(f"{law} {100 * still[~pulls].mean():.0f} %" for law, still in dead.items())
     words = {"friction": impacts.mu[0], "laws": len(dead), "wrong": wrong, "pulls": n, "others": len(pulls) - n}
     least, most = (bound(row[2] for row in rows) for bound in (min, max))
     cover = claimed(least == 100, least=least, most=most, count=sum(beyond.values()), beyond=beyond)
     both = {"CR-infinite-dead": claimed(not wrong and n, **words, rest=rest), "CR-infinite-cover": cover}
-    return both, Grid("Infinite friction: shares of planar impacts", columns, rows)
+    return both, TEXTS.grid("infinite", rows)
 
 
 class Seen(NamedTuple):
@@ -151,7 +150,7 @@ def grazing(config: Laws, progress: Progress) -> Result:
     rows = [[name, law, *(own.counts(x)[law] for x in columns)] for name, own in seen.items() for law in LAWS]
     found = {"CR-grazing": _case(config.grazing, progress), **_rebounds(*seen.values())}
     found |= _planar(seen["plane"]) | _spatial(seen["space"])
-    return Result(found, grids=[Grid(f"{len(grip)} grazing impacts each", ("where", "law", *columns), rows)])
+    return Result(found, grids=[TEXTS.grid("grazing", rows, count=len(grip))])
 
 
 def _case(case: Case, progress: Progress) -> Computed:

@@ -23,15 +23,13 @@ impact; the centrifugal direction is told by the dot product. What is not printe
 | vz, k      | normal velocity and its derivative                    | m/s, 1/kg |
 """
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy import ndarray as Array
 
 from .flow import cross, flow_of, unit_at
 
-__all__ = ["Fixed", "Run", "Steps", "Varied", "algorithm1", "centrifugal"]
-
-Energy = Literal["before", "after"]
 INVARIANT = 1e-6  # relative: slip that turns less keeps its direction
 
 
@@ -56,57 +54,48 @@ Steps = Fixed | Varied
 class Run(NamedTuple):
     """Total impulse (n, 3), number of Euler steps (n,), and normal impulse where they ended (n,)."""
 
-    impulse: np.ndarray
-    steps: np.ndarray
-    left: np.ndarray
+    impulse: Array
+    steps: Array
+    left: Array
 
 
 class State(NamedTuple):
     """Lanes on their way."""
 
-    g: np.ndarray
-    p: np.ndarray
-    E: np.ndarray
-    restituting: np.ndarray
-    steps: np.ndarray
+    g: Array
+    p: Array
+    E: Array
+    restituting: Array
+    steps: Array
 
 
 class Given:
     """The impacts: W and its blocks, velocity before, friction, restitution."""
 
-    def __init__(self, W: np.ndarray, v: np.ndarray, mu: np.ndarray, e: np.ndarray) -> None:
+    def __init__(self, W: Array, v: Array, mu: Array, e: Array) -> None:
         self.W, self.v, self.mu, e = (np.asarray(field, float) for field in (W, v, mu, e))
         self.B, self.d, self.e2 = self.W[:, :2, :2], self.W[:, :2, 2], e**2
         self.inverse = np.linalg.inv(self.B)
 
-    def slope(self, g: np.ndarray) -> np.ndarray:
+    def slope(self, g: Array) -> Array:
         """(31)."""
         return self.d - self.mu[:, None] * np.einsum("nij,nj->ni", self.B, _unit(g))
 
-    def impulse(self, g: np.ndarray, p: np.ndarray) -> np.ndarray:
+    def impulse(self, g: Array, p: Array) -> Array:
         """(26)."""
         tangential = np.einsum("nij,nj->ni", self.inverse, g - self.v[:, :2] - p[:, None] * self.d)
         return np.concatenate([tangential, p[:, None]], -1)
 
-    def normal_velocity(self, impulse: np.ndarray) -> np.ndarray:
+    def normal_velocity(self, impulse: Array) -> Array:
         """(10)."""
         return self.v[:, 2] + (self.W[:, 2] * impulse).sum(-1)
 
 
 def algorithm1(
-    inverse_inertia: np.ndarray,
-    velocity: np.ndarray,
-    friction: np.ndarray,
-    restitution: np.ndarray,
-    steps: Steps,
-    *,
-    closed: bool = True,
-    tolerance: float = 0.0,
-    energy: Energy = "before",
-    most: int = 100_000,
+    W: Array, v: Array, mu: Array, e: Array, steps: Steps, *, closed=True, tolerance=0.0, energy="before", most=100_000
 ) -> Run:
     """Solve impacts (n, 3, 3), (n, 3), (n,), (n,); `closed=False` is NI. After `most` steps a lane is left as it is."""
-    given = Given(inverse_inertia, velocity, friction, restitution)
+    given = Given(W, v, mu, e)
     zero = np.zeros(len(given.v))
     state = State(given.v[:, :2], zero, zero, zero > 0, zero.astype(int))
     active = zero == 0
@@ -121,7 +110,7 @@ def algorithm1(
     return Run(_finish(given, state, impulse) if closed else impulse, state.steps, state.p)
 
 
-def _euler(given: Given, state: State, dg: np.ndarray, active: np.ndarray, steps: Steps, energy: Energy) -> State:
+def _euler(given: Given, state: State, dg: Array, active: Array, steps: Steps, energy: str) -> State:
     """Lines 5-14, for active lanes."""
     size = steps.size if isinstance(steps, Fixed) else _step_size(given, state.g, dg, steps)
     h = np.where(active, size, 0.0)
@@ -132,7 +121,7 @@ def _euler(given: Given, state: State, dg: np.ndarray, active: np.ndarray, steps
     return State(g, p, np.where(ends, given.e2 * E, E), state.restituting | ends, state.steps + active)
 
 
-def _step_size(given: Given, g: np.ndarray, dg: np.ndarray, steps: Varied) -> np.ndarray:
+def _step_size(given: Given, g: Array, dg: Array, steps: Varied) -> Array:
     """(36) and (37)."""
     r, speed, s = np.linalg.norm(g, axis=-1), np.linalg.norm(dg, axis=-1), _unit(g)
     turning = (dg - s * (s * dg).sum(-1, keepdims=True)) / (speed if steps.printed_curvature else r)[:, None]
@@ -141,7 +130,7 @@ def _step_size(given: Given, g: np.ndarray, dg: np.ndarray, steps: Varied) -> np
     return steps.share * steps.arc / speed + (1 - steps.share) * steps.turn / (curvature * speed)
 
 
-def _finish(given: Given, state: State, impulse: np.ndarray) -> np.ndarray:
+def _finish(given: Given, state: State, impulse: Array) -> Array:
     """6.3 and 6.2: straight slip until it stops, then stick or the centrifugal direction."""
     s, one = _unit(state.g), np.ones((len(state.g), 1))
     rate = (s * given.slope(state.g)).sum(-1)
@@ -159,15 +148,13 @@ def _finish(given: Given, state: State, impulse: np.ndarray) -> np.ndarray:
     return impulse + gone[:, None] * last
 
 
-def _straight(
-    given: Given, E: np.ndarray, restituting: np.ndarray, over: np.ndarray, impulse: np.ndarray, *line: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _straight(given: Given, E: Array, restituting: Array, over: Array, I: Array, *line: Array) -> tuple[Array, ...]:
     """Energy, phase, normal impulse gone and whether the impact is over, on a line: (rate of the impulse, its length).
 
     E' = -vz is linear, so that compression ends at a root of it, and restitution at the larger root of E.
     """
     rate, reach = line
-    vz, k = given.normal_velocity(impulse), (given.W[:, 2] * rate).sum(-1)
+    vz, k = given.normal_velocity(I), (given.W[:, 2] * rate).sum(-1)
     to_rest = np.where(restituting, 0, -vz / k)
     ends = ~over & ~restituting & (to_rest <= reach)
     first = np.where(ends, to_rest, 0)
@@ -180,7 +167,7 @@ def _straight(
     return E - vz * second - k * second**2 / 2, restituting, np.where(over, 0, first + second), over | stops
 
 
-def centrifugal(inverse_inertia: np.ndarray, friction: float) -> np.ndarray:
+def centrifugal(inverse_inertia: Array, friction: float) -> Array:
     """The unit vector along which slip leaves zero: a root of h, as in the quartic after Theorem 5, where g > 0."""
     flow = flow_of(inverse_inertia, friction)
     angles = np.angle(np.roots(flow.h))
@@ -189,5 +176,5 @@ def centrifugal(inverse_inertia: np.ndarray, friction: float) -> np.ndarray:
     return unit_at(angles[np.where(np.abs(turns) > INVARIANT * size, -np.inf, growth).argmax()])
 
 
-def _unit(g: np.ndarray) -> np.ndarray:
+def _unit(g: Array) -> Array:
     return g / np.linalg.norm(g, axis=-1, keepdims=True)

@@ -21,9 +21,6 @@ from jimpact.schemas.config import ConfigError
 
 from .forms import ROWS, Icosahedron, Pair
 
-__all__ = ["TIGHT", "UPPER", "contact_velocity", "events_of", "fitted_rotation", "fitted_within_rounding"]
-__all__ += ["inverse_inertia", "plain_inverse_inertia", "reconstructed", "same_velocity", "spin_2", "stopping_velocity"]
-
 UPPER = np.triu_indices(3)
 TIGHT: dict[str, Any] = {"xtol": 1e-15, "ftol": 1e-15, "gtol": 1e-15}  # least squares to round-off
 STARTS, SEED = 30, 0  # random rotations from which R_2 is fitted

@@ -10,14 +10,12 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from jimpact import reproduce
-from jimpact.reproduce import Computed, Grid, Picture, Progress, Result, claimed, only
+from jimpact.reproduce import Computed, Grid, Progress, Result, claimed, only
 
 from .drawing import bundle, tracks
 from .flow import angle_of, cross, flow_of, unit_at
-from .forms import Bundle, Case, ImpactsForm, said
+from .forms import TEXTS, Bundle, Case, ImpactsForm, said
 from .hodographs import kinds
-
-__all__ = ["run", "spread"]
 
 ANGLES, DRAWN = (0.001, 0.01, 0.03, 0.1), 0.03  # rad, between the last slip and the centrifugal direction; drawn
 DIRECTION = 1e-9  # rad: a direction that is reached
@@ -51,9 +49,8 @@ def run(config: ImpactsForm, progress: Progress) -> Result:
     six_figure = _figure(case, six, ~stops, ("ends before slip stops", "slip stops"))
     labels = f"ends within {limit:g} rad of the centrifugal direction", "ends farther from it"
     eight_figure = _figure(case, eight, near <= limit, labels)
-    caption = f"Fig. 6: hodographs from unit slip; {int(stops.sum())} of {len(stops)} reach the origin."
-    turning = "Fig. 8: hodographs from unit slip; all turn towards the centrifugal direction."
-    pictures = [Picture("fig6", six_figure, caption), Picture("fig8", eight_figure, turning)]
+    pictures = [TEXTS.picture("fig6", six_figure, stops=stops.sum(), count=len(stops))]
+    pictures.append(TEXTS.picture("fig8", eight_figure))
     return Result(_fig6(case, six) | _fig8(case, eight, near, around), pictures, [grid])
 
 

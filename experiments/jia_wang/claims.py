@@ -13,8 +13,6 @@ from .algorithm1 import Run
 from .flow import flow_of, slip_at, straight_at, within_product
 from .forms import ImpactsForm, Pair
 
-__all__ = ["Half", "claims"]
-
 COMPARABLE = 2.0  # errors within this factor
 NDSOLVE = np.array([0.00252722, 0.00368162, 0.00316682])  # s, printed for three schemes of Mathematica
 

@@ -12,8 +12,6 @@ from matplotlib.lines import Line2D
 from jimpact.diagnostics import LETTERS, in_order
 from jimpact.plotting.impact import Track, draw_hodograph
 
-__all__ = ["Panel", "bundle", "hodographs", "tracks"]
-
 CURVE, OTHER = "#1f4e9c", "#d1495b"
 
 
@@ -45,8 +43,12 @@ def hodographs(W: np.ndarray, panels: Sequence[Panel], columns: int, *, zoom: fl
     for ax, panel in zip(np.atleast_1d(fig.subplots(rows, columns)).ravel(), panels, strict=True):
         handles |= {line.get_label(): line for line in _draw(ax, [panel.track], W, panel.friction, panel.title)}
         _lines(ax, "path")[0].set_data(*panel.curve.T)
-        if zoom:
-            _inset(ax, panel.curve, zoom)
+        if zoom:  # the neighbourhood of the origin
+            inner = ax.inset_axes((0.12, 0.55, 0.38, 0.38), xlim=(-zoom, zoom), ylim=(-zoom, zoom), aspect="equal")
+            inner.plot(*panel.curve.T, color=CURVE, lw=1.5)
+            inner.plot(0, 0, "+", color="0.2", ms=12, mew=1.5)
+            inner.set_title("around zero slip", fontsize=9)
+            ax.indicate_inset_zoom(inner, edgecolor="0.5")
     fig.legend(handles=[*handles.values()], loc="outside lower center", ncols=min(columns, 2), frameon=False)
     return fig
 
@@ -65,20 +67,8 @@ def _lines(ax: Axes, part: str) -> list[Line2D]:
     return [line for line in ax.lines if line.get_gid() == part]
 
 
-def _inset(ax: Axes, curve: np.ndarray, half: float) -> None:
-    """The neighbourhood of the origin."""
-    inner = ax.inset_axes((0.12, 0.55, 0.38, 0.38), xlim=(-half, half), ylim=(-half, half), aspect="equal")
-    inner.plot(*curve.T, color=CURVE, lw=1.5)
-    inner.plot(0, 0, "+", color="0.2", ms=12, mew=1.5)
-    inner.tick_params(labelsize=8)
-    inner.set_title("around zero slip", fontsize=9)
-    ax.indicate_inset_zoom(inner, edgecolor="0.5")
-
-
-def bundle(
-    lanes: Sequence[Track], chosen: np.ndarray, labels: tuple[str, str], W: np.ndarray, friction: float, title: str
-) -> Figure:
-    """Many hodographs; `chosen` ones are numbered first and drawn in the first colour."""
+def bundle(lanes: Sequence[Track], chosen: Any, labels: Any, W: np.ndarray, friction: float, title: str) -> Figure:
+    """Many hodographs; `chosen` ones are numbered first, and drawn in the first colour with the first label."""
     fig = Figure(figsize=(7.2, 7.6), layout="constrained")
     ax = fig.add_subplot()
     order = [*np.flatnonzero(chosen), *np.flatnonzero(~chosen)]

@@ -18,9 +18,6 @@ from scipy.integrate import quad, solve_ivp
 
 from .forms import Case
 
-__all__ = ["Flow", "Test", "angle_of", "cross", "flow_of", "impulse_between", "least_slip", "refined", "slip_at"]
-__all__ += ["speed_ratio", "sticking_impulse", "straight_at", "unit_at", "within_angle", "within_product"]
-
 FINE = 20_001  # angles along a path, to follow the branches of logarithms and to find the least slip
 DECAY = 300.0  # of ln r: slip is over
 LONG = 1e6  # kg: far beyond any decay of slip

@@ -7,13 +7,11 @@ from typing import Annotated
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from jimpact.reproduce import load_rows
+from jimpact.reproduce import Texts, load_rows
 from jimpact.schemas import config
 from jimpact.schemas.config import Positive, Small, Table, Vector
 
-__all__ = ["ROWS", "Bundle", "Case", "Icosahedron", "ImpactsForm", "Pair", "Pin", "Rigid", "TheoremsForm", "said"]
-
-ROWS = load_rows(Path(__file__).with_name("findings.toml"))
+ROWS, TEXTS = load_rows(Path(__file__).with_name("findings.toml")), Texts(__file__)
 
 
 def said(part: str, id: str) -> set[str]:

@@ -11,16 +11,13 @@ import numpy as np
 import jimpact
 from jimpact import reproduce
 from jimpact.plotting.impact import Track
-from jimpact.reproduce import Computed, Grid, Picture, Progress, Result, claimed, only
+from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, only
 
 from . import flow
 from .bodies import events_of
 from .drawing import Panel, hodographs, tracks
-from .forms import ImpactsForm, said
+from .forms import TEXTS, ImpactsForm, said
 
-__all__ = ["kinds", "run", "velocities"]
-
-COLUMNS = ("figure", "impulse (N s)", "velocity after (m/s)", "events (N s)", "invariant directions: angle (deg), rate")
 ZOOM = 0.03  # m/s, about the origin of fig. 7
 GROWING = "4c"  # the figure on which the closed form is tried: slip turns all the way
 CLOSED_FORM = 1e-6  # relative: slip in closed form against the path of that figure
@@ -54,12 +51,14 @@ def run(config: ImpactsForm, progress: Progress) -> Result:
         found[f"JW-Fig{one.figure}"] = _sequence(f"JW-Fig{one.figure}", new, near, config)
         rows.append(_row(one.figure, impact, i, lanes[i].events, new))
         title = f"{one.figure}: friction {one.friction:g}, sequence {near}"
-        panels[one.figure] = Panel(title, lanes[i], _curve(path, lanes[i]), one.friction)
+        turning = lanes[i].normal_impulse <= dict(lanes[i].events).get("l", np.inf)  # until slip is all but straight
+        curve = [flow.refined(path, lanes[i].sliding_velocity[turning]), lanes[i].sliding_velocity[~turning]]
+        panels[one.figure] = Panel(title, lanes[i], np.concatenate(curve), one.friction)
         seen[one.figure] = new
     found["JW-one-tolerance"] = _one_tolerance(seen, config)
     found["JW-integrable"] = _integrable(seen[GROWING].flow, panels[GROWING].track)
     pictures = [_picture(case.W, key, panels, given.line_tolerance) for key in ("4", "7", "10")]
-    return Result(found, pictures, [Grid("Impacts of figures 4, 7 and 10", COLUMNS, rows)])
+    return Result(found, pictures, [TEXTS.grid("hodographs", rows)])
 
 
 def velocities(config: ImpactsForm) -> np.ndarray:
@@ -103,13 +102,6 @@ def _sequence(id: str, seen: Seen, near: str, config: ImpactsForm) -> Computed:
     return claimed(said("hodographs", id) <= {seen.exact, *counts}, exact=seen.exact, least=seen.least, **words)
 
 
-def _curve(path: flow.Flow, track: Track) -> np.ndarray:
-    """The hodograph, finer while slip turns: until its direction is all but invariant."""
-    turning = track.normal_impulse <= dict(track.events).get("l", np.inf)
-    finer = flow.refined(path, track.sliding_velocity[turning])
-    return np.concatenate([finer, track.sliding_velocity[~turning]])
-
-
 def _one_tolerance(seen: dict[str, Seen], config: ImpactsForm) -> Computed:
     """Whether one tolerance gives the sequences of all figures."""
     angles = config.hodographs.tolerances
@@ -147,8 +139,4 @@ def _row(figure: str, impact: jimpact.Impact, i: int, events: tuple, seen: Seen)
 def _picture(W: np.ndarray, key: str, panels: dict[str, Panel], tolerance: float) -> Picture:
     own = [panel for figure, panel in panels.items() if figure.rstrip("abcd") == key]
     columns, zoom = (2, 0.0) if key == "4" else (len(own), ZOOM if key == "7" else 0.0)
-    caption = (
-        f"Fig. {key}: hodographs of the impact of fig. 3 with other friction and approach. c compression ends, s slip "
-        f"stops, l slip is within {tolerance:g} rad of an invariant direction, r end."
-    )
-    return Picture(f"fig{key}", hodographs(W, own, columns, zoom=zoom), caption)
+    return TEXTS.picture(f"fig{key}", hodographs(W, own, columns, zoom=zoom), tolerance=tolerance)

@@ -5,12 +5,10 @@ from scipy.spatial.transform import Rotation
 
 import jimpact
 from jimpact.plotting import impulse_path
-from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, digits_of, numbers, only, solve_many
+from jimpact.reproduce import Computed, Progress, Result, claimed, digits_of, numbers, only, solve_many
 
 from . import bodies
-from .forms import Icosahedron, ImpactsForm
-
-__all__ = ["run"]
+from .forms import TEXTS, Icosahedron, ImpactsForm
 
 ANGLES = 10_001  # of a full turn: interpolation is good to 1e-9 m/s
 SPIN = 1e-6  # rad/s: a unit of the last digit of the printed angular velocity of body 1
@@ -25,8 +23,7 @@ def run(config: ImpactsForm, progress: Progress) -> Result:
     found = _before(scene, v, rotation_2) | _totals(scene, v, impact) | after
     figure = impulse_path(scene.W, v, scene.friction, scene.restitution)
     figure.axes[0].set(xlabel="$I_x$ (N s)", ylabel="$I_y$ (N s)", zlabel="normal impulse $I_z$ (N s)", title="")  # type: ignore[arg-type]
-    caption = "Impulse of the impact of fig. 3: compression ends (c), slip stops (s), then stick until the end (r)."
-    return Result(found | {"JW-Fig5": only(ends=bodies.events_of(impact)[1])}, [Picture("fig5", figure, caption)])
+    return Result(found | {"JW-Fig5": only(ends=bodies.events_of(impact)[1])}, [TEXTS.picture("fig5", figure)])
 
 
 def _before(scene: Icosahedron, v: np.ndarray, rotation_2: np.ndarray) -> dict[str, Computed]:

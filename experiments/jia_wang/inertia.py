@@ -10,8 +10,6 @@ from . import bodies
 from .forms import Icosahedron, ImpactsForm
 from .solids import polyhedron, truncated_icosahedron
 
-__all__ = ["run"]
-
 UP = np.array([0.0, 0.0, 1.0])
 EXACT = 1e-12  # relative: formulas against formulas
 COUNT, SEED = 200, 2  # of pairs of balls

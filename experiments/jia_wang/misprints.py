@@ -18,8 +18,6 @@ from .flow import cross
 from .forms import ROWS, Bundle, Case, ImpactsForm, Table1
 from .hodographs import velocities
 
-__all__ = ["run"]
-
 STRAIGHT = "4b"  # the figure in which slip stops along an invariant direction
 FORMULA = 1e-3  # relative: a printed formula against a traced impact
 DIFFERENCE = 1e-4  # of the slip: step of the differences for the curvature
@@ -37,10 +35,7 @@ def run(config: ImpactsForm, progress: Progress) -> Result:
         "JW-errata-6.3": _energy(line, on_line),
         "JW-errata-line21": _line_21(base, on_base),
         "JW-errata-lines10": _lines_10_13(twice, on_twice),
-        "JW-errata-Fig4b": _reached(on_line),
-        "JW-errata-Fig8": _condition(base, config.fig8),
-        "JW-errata-(29)": _axes(base, on_base),
-        "JW-errata-origin": _origin(np.linalg.norm(starts[:, :2], axis=-1)),
+        **_points(base, on_base, on_line, config.fig8, np.linalg.norm(starts[:, :2], axis=-1)),
     }
     wrong = [id for id, one in found.items() if not one.holds and ROWS["misprints"][id].verdict == "misprint"]
     total = claimed(not wrong, wrong=len(wrong), count=len(found), ids=", ".join(wrong))
@@ -115,29 +110,19 @@ def _lines_10_13(case: Case, track: Track) -> Computed:
     return _tried(every, corrected, left, friction=case.friction, most=most)
 
 
-def _reached(track: Track) -> Computed:
-    """The point where the hodograph of fig. 4b meets its direction."""
-    events = dict(track.events)
-    slip = {letter: float(np.linalg.norm(track.at(track.sliding_velocity, events[letter]))) for letter in "lr"}
-    return claimed(slip["r"] > FORMULA * slip["l"], events=events, slip=slip)
-
-
-def _condition(case: Case, given: Bundle) -> Computed:
-    """The condition for fig. 8."""
-    B, d = case.W[:2, :2], case.W[:2, 2]
+def _points(case: Case, track: Track, line: Track, eight: Bundle, speeds: np.ndarray) -> dict[str, Computed]:
+    """The end of fig. 4b on its direction, the condition for fig. 8, (29) at the start of fig. 3, and the origin."""
+    events, slip, B, d = dict(line.events), {}, case.W[:2, :2], case.W[:2, 2]
+    for letter in "lr":
+        slip[letter] = float(np.linalg.norm(line.at(line.sliding_velocity, events[letter])))
     ratio, size = np.linalg.norm(np.linalg.solve(B, d)), np.linalg.norm(d)
-    return claimed(ratio > size, ratio=ratio, d=size, friction=given.friction)
-
-
-def _axes(case: Case, track: Track) -> Computed:
-    """(29) at the start of fig. 3, with gamma as a vector of three entries, against differences of the impulse."""
-    s = np.append(case.v[:2] / np.linalg.norm(case.v[:2]), 0.0)
-    x, y = np.eye(3)[:2]
-    printed, corrected = (-case.friction * (np.stack([x, second], -1) @ s[:2])[:2] for second in (s, y))
-    return _tried(printed, corrected, track.impulse[1, :2] / track.normal_impulse[1])
-
-
-def _origin(speeds: np.ndarray) -> Computed:
-    """Events at the origin of the hodograph."""
-    resting = int((speeds == 0).sum())
-    return claimed(resting == len(speeds), resting=resting, count=len(speeds), least=speeds.min())
+    # (29) with gamma as a vector of three entries, against differences of the impulse.
+    s, (x, y) = np.append(case.v[:2] / np.linalg.norm(case.v[:2]), 0.0), np.eye(3)[:2]
+    axes = (-case.friction * (np.stack([x, second], -1) @ s[:2])[:2] for second in (s, y))
+    resting, count = int((speeds == 0).sum()), len(speeds)
+    return {
+        "JW-errata-Fig4b": claimed(slip["r"] > FORMULA * slip["l"], events=events, slip=slip),
+        "JW-errata-Fig8": claimed(ratio > size, ratio=ratio, d=size, friction=eight.friction),
+        "JW-errata-(29)": _tried(*axes, track.impulse[1, :2] / track.normal_impulse[1]),
+        "JW-errata-origin": claimed(resting == count, resting=resting, count=count, least=speeds.min()),
+    }

@@ -13,8 +13,6 @@ from . import bodies
 from .forms import ROWS, ImpactsForm, Pin
 from .solids import drilled_ball
 
-__all__ = ["run"]
-
 ALIKE = 1e-6  # kg m2: a unit of the last digit of the printed moments of the pin
 
 

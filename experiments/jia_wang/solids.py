@@ -10,8 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial import ConvexHull
 
-__all__ = ["Solid", "drilled_ball", "polyhedron", "truncated_icosahedron"]
-
 NODES = 40  # of each quadrature over a hole: converged to round-off
 GOLDEN = (1 + 5**0.5) / 2
 TETRAHEDRON = ((5 - 5**0.5) * np.ones((4, 4)) + 4 * 5**0.5 * np.eye(4)) / 20  # four points, by their corners

@@ -11,33 +11,20 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 import jimpact
-from jimpact.reproduce import Computed, Grid, Picture, Progress, Result, claimed, numbers, only, solve_many
+from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, numbers, only, solve_many
 
-from .algorithm1 import Energy, Fixed, Run, Varied, algorithm1
+from .algorithm1 import Fixed, Run, Varied, algorithm1
 from .claims import Half, claims
 from .flow import sticking_impulse
-from .forms import ImpactsForm, Pair, Table1
-
-__all__ = ["run"]
+from .forms import TEXTS, ImpactsForm, Pair, Table1
 
 Lanes = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # W, velocity, friction and restitution of a batch
 
 METHODS = ("NI", "FS", "VS")
 COLORS = ("#1f4e9c", "#d1495b")
-COLUMNS = [
-    "impact",
-    "method",
-    "steps printed",
-    "steps",
-    "left at (N s)",
-    "error printed",
-    "error against printed truth",
-]
-COLUMNS += ["error", "energy after: against printed truth", "energy after: error", "s printed", "us, NumPy"]
 BATCH, LARGE = 2048, 131_072  # impacts in one call of Algorithm 1, and of jimpact
 SEED, SPREAD = 3, 0.01  # relative, of the velocities in a batch
 REPEATS = 5
@@ -74,9 +61,7 @@ def run(config: ImpactsForm, progress: Progress) -> Result:
         }
     steps = [half.run_steps for half in halves]
     found["JW-Table1"] = claimed(np.array_equal(steps, [half.printed("steps") for half in halves]), steps=steps)
-    caption = "Cost and error per impact, both programs in batches of the same impacts."
-    picture = Picture("table1", _figure(points, list(scenes)), caption)
-    return Result(found | claims(config, halves), [picture], [Grid("Table 1; errors in N s", COLUMNS, rows)])
+    return Result(found | claims(config, halves), [_picture(points, list(scenes))], [TEXTS.grid("table1", rows)])
 
 
 def _lanes(scene: Pair, count: int = 1) -> Lanes:
@@ -86,15 +71,12 @@ def _lanes(scene: Pair, count: int = 1) -> Lanes:
     return W, v, mu, e
 
 
-def _methods(given: Table1, scene: Pair, energy: Energy) -> list[Run]:
+def _methods(given: Table1, scene: Pair, energy: str) -> list[Run]:
     """NI, FS and VS with the printed steps."""
     lane = _lanes(scene)
-    options: dict[str, Any] = {"tolerance": given.tolerance, "energy": energy}
-    return [
-        algorithm1(*lane, Fixed(scene.table1.step_ni), closed=False, energy=energy),
-        algorithm1(*lane, Fixed(scene.table1.step_fs), **options),
-        algorithm1(*lane, Varied(given.share, given.arc, given.turn), **options),
-    ]
+    methods = Fixed(scene.table1.step_fs), Varied(given.share, given.arc, given.turn)
+    by_steps = algorithm1(*lane, Fixed(scene.table1.step_ni), closed=False, energy=energy)
+    return [by_steps, *(algorithm1(*lane, method, tolerance=given.tolerance, energy=energy) for method in methods)]
 
 
 def _rows(name: str, half: Half) -> list[list[Any]]:
@@ -163,10 +145,9 @@ def _speed(given: Table1, half: Half, timed: dict[str, Timed]) -> Computed:
     return only(batch=BATCH, large=LARGE, steps=steps, needed=needed, ratio=ratio, **words)
 
 
-def _figure(points: list[Timed], names: list[str]) -> Figure:
+def _picture(points: list[Timed], names: list[str]) -> Picture:
     """Error against time per impact."""
-    fig = Figure(figsize=(7.4, 5.2), layout="constrained")
-    ax = fig.add_subplot()
+    picture, (ax,) = TEXTS.page("table1")
     for impact, color in zip(names, COLORS, strict=True):
         for method, marker in (("FS", "o"), ("VS", "s")):
             own = [p for p in points if p.impact == impact and p.label.startswith(method)]
@@ -174,10 +155,9 @@ def _figure(points: list[Timed], names: list[str]) -> Figure:
             ax.loglog(x, y, marker + "-", color=color, label=f"{impact}, {method} of Algorithm 1 (NumPy)")
         mine = next(p for p in points if p.impact == impact and p.label == "jimpact")
         ax.loglog(mine.microseconds, mine.error, "*", color=color, ms=14, ls="", label=f"{impact}, jimpact")
-    ax.set(xlabel="CPU time per impact in a batch (us)", ylabel="relative error of the impulse")
     ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     ax.xaxis.set_minor_formatter(NullFormatter())
     ax.grid(alpha=0.3, which="both")
     ax.legend(fontsize=9)
-    return fig
+    return picture

@@ -7,14 +7,12 @@ import numpy as np
 
 import jimpact
 from jimpact import reproduce
-from jimpact.reproduce import Computed, Grid, Progress, Result, claimed, only
+from jimpact.reproduce import Computed, Progress, Result, claimed, only
 from jimpact.tracing import Path
 
 from .drawing import tracks
 from .flow import angle_of, cross, unit_at
-from .forms import TheoremsForm, said
-
-__all__ = ["Crowd", "draw", "run"]
+from .forms import TEXTS, TheoremsForm, said
 
 UP = np.array([0.0, 0.0, 1.0])
 EXACT = 1e-9  # relative: far above round-off, far below any effect
@@ -63,17 +61,17 @@ def run(config: TheoremsForm, progress: Progress) -> Result:
     found = _matrices(crowd, line) | _endings(crowd, impact) | _theorem_5(crowd, directions, rates)
     found |= _theorem_8() | {
         "JW-central": _central(central, stopped, config.traced),
-        "JW-Thm5i": _isotropic(),
         "JW-sectors": _sectors(crowd, directions, config.traced),
         "JW-Cor6": _corollary_6(crowd, impact, directions, rates),
         "JW-Thm7": only(),
         "JW-Thm8iv-vi": _theorem_8_numbers(),
-        "JW-Fig9": _figure_9(crowd, seen),
         "JW-identity": _identity(crowd),
     }
     names, counts = np.unique(seen[crowd.surely_ends], return_counts=True)
-    grid = Grid("Sequences of events where (18) holds", ("sequence", "impacts"), np.stack([names, counts], -1).tolist())
-    return Result(found, (), [grid])
+    printed = said("theorems", "JW-Fig9") - {"eight"}
+    others = ", ".join(sorted(set(seen[~crowd.surely_ends].tolist()) - printed))
+    found["JW-Fig9"] = claimed(set(names) == printed, count=len(names), found=", ".join(names), others=others)
+    return Result(found, (), [TEXTS.grid("theorems", np.stack([names, counts], -1).tolist())])
 
 
 def draw(given: TheoremsForm, kind: str = "any") -> Crowd:
@@ -139,25 +137,21 @@ def _endings(crowd: Crowd, impact: jimpact.Impact) -> dict[str, Computed]:
 
 
 def _theorem_5(crowd: Crowd, directions: np.ndarray, rates: np.ndarray) -> dict[str, Computed]:
-    """Numbers and kinds of invariant directions."""
+    """Numbers and kinds of invariant directions; case (i) is isotropic."""
     there = np.isfinite(directions[..., 0])
     count, outward = there.sum(-1), (there & (rates > 0)).sum(-1)
     wrong = (count < 2) | (count > 4) | (outward != crowd.slides) | (count - outward < 1)
     across = np.abs(cross(directions, crowd.pull(directions)))
     size = np.nanmax(across / np.linalg.norm(crowd.W, axis=(1, 2))[:, None])
     slides, kinds = int(crowd.slides.sum()), ", ".join(f"{k}: {int((count == k).sum())}" for k in np.unique(count))
+    W, friction, s = np.diag([2.0, 2.0, 1.0]), 0.5, unit_at(np.arange(AROUND) * 2 * np.pi / AROUND)
+    turns = np.abs(cross(s, -friction * s @ W[:2, :2])).max()
+    listed = int(np.isfinite(reproduce.directions_many(W[None], np.array([friction]))[0][..., 0]).sum())
     return {
+        "JW-Thm5i": claimed(turns < EXACT and listed == 0, across=turns, count=AROUND, listed=listed),
         "JW-Thm5": claimed(not wrong.any(), wrong=int(wrong.sum()), count=len(count), numbers=kinds, slides=slides),
         "JW-errata-dot": claimed(size > EXACT, size=size, outward=int(outward.sum()), slides=slides),
     }
-
-
-def _isotropic() -> Computed:
-    """Case (i) of Theorem 5."""
-    W, friction, s = np.diag([2.0, 2.0, 1.0]), 0.5, unit_at(np.arange(AROUND) * 2 * np.pi / AROUND)
-    across = np.abs(cross(s, -friction * s @ W[:2, :2])).max()
-    listed = int(np.isfinite(reproduce.directions_many(W[None], np.array([friction]))[0][..., 0]).sum())
-    return claimed(across < EXACT and listed == 0, across=across, count=AROUND, listed=listed)
 
 
 def _sectors(crowd: Crowd, directions: np.ndarray, traced: int) -> Computed:
@@ -222,14 +216,6 @@ def _theorem_8_numbers() -> Computed:
         worst = max(worst, _residual(pair, p, u) / float(np.linalg.norm(p)))
     holds = wrong == 0 and worst < np.sqrt(EXACT)
     return claimed(holds, wrong=wrong, count=COUNT, outside=outside, worst=worst)
-
-
-def _figure_9(crowd: Crowd, seen: np.ndarray) -> Computed:
-    """Which sequences of events there are."""
-    printed = said("theorems", "JW-Fig9") - {"eight"}
-    found, others = set(seen[crowd.surely_ends].tolist()), set(seen[~crowd.surely_ends].tolist()) - printed
-    words: dict[str, Any] = {"found": ", ".join(sorted(found)), "others": ", ".join(sorted(others))}
-    return claimed(found == printed, count=len(found), **words)
 
 
 def _identity(crowd: Crowd) -> Computed:

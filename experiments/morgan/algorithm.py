@@ -18,8 +18,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray as Array
 
-__all__ = ["CODES", "CORRECTED", "PRINTED", "Mechanism", "Reading", "Solved", "Stop", "solve_by_text"]
-
 CODES = {"a-b-e": "lscr", "a-c-e": "lcr", "a-c-d-e": "lcsr"}  # path through fig 2.8, as letters of events
 
 

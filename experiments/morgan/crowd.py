@@ -13,8 +13,6 @@ from .algorithm import CORRECTED, Reading, Solved, solve_by_text
 from .forms import Draw
 from .pendulum import Pendulum, matrices
 
-__all__ = ["Crowd", "by_text", "collide_many", "draw", "in_space", "largest_gap", "with_speeds", "with_tips"]
-
 ANGLE = (-180.0, 0.0)  # deg, of the first bar to the horizontal
 BEND = (20.0, 160.0)  # deg, of the second bar to the first, either way: not straight, not folded
 SPEED = 3.0  # rad/s, standard deviation of each generalised speed

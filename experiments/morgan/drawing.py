@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import pairwise
+from typing import Any
 
 import jax
 import numpy as np
@@ -10,14 +12,14 @@ from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Arc, Patch
 
+from jimpact.reproduce import Picture
 from jimpact.tracing import Path
 
 from .algorithm import Solved
 from .crowd import Crowd
 from .flight import Motion
+from .forms import TEXTS
 from .pendulum import Pendulum, energy, tip
-
-__all__ = ["construction", "energy_figure", "map_figure", "motion_figure", "paths_figure", "posture", "space_figure"]
 
 BLUE, RED, GREEN, ORANGE = "#1f4e9c", "#d1495b", "#2a9d8f", "#e09f3e"
 EVENTS = {
@@ -27,14 +29,6 @@ EVENTS = {
     "end": ("*", "0.15", 13, "end"),
 }
 SPREAD = 0.28  # of the extent of a path, around it
-
-
-def _panels(width: float, height: float, rows: int, columns: int) -> tuple[Figure, np.ndarray]:
-    fig = Figure(figsize=(width, height), layout="constrained")
-    axes = fig.subplots(rows, columns, squeeze=False)
-    for ax in axes.flat:
-        ax.grid(color="0.92", lw=0.6)
-    return fig, axes.ravel()
 
 
 def _bars(pendulum: Pendulum, q: np.ndarray) -> np.ndarray:
@@ -48,82 +42,74 @@ def _floor(ax: Axes, height: float, depth: float) -> None:
     ax.axhline(height, color="0.3", lw=1.2)
 
 
-def posture(pendulum: Pendulum, angles_deg: tuple[float, float]) -> Figure:
+def posture(pendulum: Pendulum, angles_deg: tuple[float, float]) -> Picture:
     """The pendulum touching the floor, with its angles (fig 2.1)."""
-    r, turns = pendulum.length, np.cumsum([0.0, *angles_deg])
-    points = _bars(pendulum, np.deg2rad(angles_deg))
-    bottom = points[2, 1] - 0.15 * r
-    fig, (ax,) = _panels(6.2, 5.6, 1, 1)
-    ax.grid(False)
+    r, points = pendulum.length, _bars(pendulum, np.deg2rad(angles_deg))
+    picture, (ax,) = TEXTS.page("fig2_1")
     _floor(ax, points[2, 1], 0.15 * r)
     ax.plot(*points.T, "o-", color=BLUE, lw=5, ms=9, mfc="w", mew=2)
     ax.plot(0, 0.07 * r, "v", color="0.3", ms=16, zorder=0)
     direction = lambda angle: np.array([np.cos(np.deg2rad(angle)), np.sin(np.deg2rad(angle))])  # noqa: E731
-    for i, side in enumerate((-90, 90)):  # degrees from the bar to its label
-        before, after = turns[i : i + 2]
-        ax.plot(*np.stack([points[i], points[i] + 0.6 * r * direction(before)]).T, "--", color="0.5", lw=1)
-        low, high = sorted((before, after))
+    look = {"fontsize": 13, "ha": "center", "va": "center"}
+    for i, angles in enumerate(pairwise(np.cumsum([0.0, *angles_deg]))):
+        low, high = sorted(angles)
+        ax.plot(*np.stack([points[i], points[i] + 0.6 * r * direction(angles[0])]).T, "--", color="0.5", lw=1)
         ax.add_patch(Arc(tuple(points[i]), 0.8 * r, 0.8 * r, theta1=low, theta2=high, color=RED, lw=1.6))
         at = points[i] + 0.56 * r * direction(0.5 * (low + high))
-        ax.text(*at, f"$q_{i + 1}, u_{i + 1}$", color=RED, fontsize=13, ha="center", va="center")
-        aside = 0.12 * r * np.sign(angles_deg[1]) * direction(after + side)
-        ax.text(*(points[i : i + 2].mean(0) + aside), "$m, r$", fontsize=13, ha="center", va="center")
-    ax.text(points[2, 0], bottom + 0.07 * r, r"friction $\mu$, restitution $e$", fontsize=11, ha="center", va="center")
-    ax.set(xlabel="along the floor (m)", ylabel="height (m)", aspect="equal", ylim=(bottom, 0.25 * r))
-    ax.set_xlim(-0.35 * r, max(points[2, 0], 0.7 * r) + 0.5 * r)
-    return fig
+        ax.text(*at, f"$q_{i + 1}, u_{i + 1}$", color=RED, **look)
+        ax.annotate("$m, r$", points[i : i + 2].mean(0), (48 * i - 24, 16 * i - 8), textcoords="offset points", **look)
+    ax.annotate(r"friction $\mu$, restitution $e$", points[2], (0, -22), textcoords="offset points", ha="center")
+    ax.set(aspect="equal", xlim=(-0.35 * r, max(points[2, 0], 0.7 * r) + 0.5 * r), ylim=(None, 0.25 * r))
+    return picture
 
 
-def paths_figure(crowd: Crowd, solved: Sequence[Solved], titles: Sequence[str]) -> Figure:
+def paths_figure(crowd: Crowd, solved: Sequence[Solved], titles: Sequence[str]) -> Picture:
     """The plane of generalised speeds, one panel for each impact."""
     rows = -(-len(solved) // 4)
-    fig, axes = _panels(14.8, 3.8 * rows, rows, 4)
-    for ax, one, J, friction, title in zip(axes, solved, crowd.J, crowd.friction, titles, strict=False):
+    figure = Figure(figsize=(14.8, 3.8 * rows), layout="constrained")
+    for i, (one, J, friction, title) in enumerate(zip(solved, crowd.J, crowd.friction, titles, strict=False)):
+        ax = figure.add_subplot(rows, 4, i + 1, xlabel="$u_1$ (rad/s)", ylabel="$u_2$ (rad/s)")
         _plane(ax, J, [stop.u for stop in one.stops])
         _path(ax, one)
         ax.set_title(f"{title.replace('v_t = 0', '$v_t = 0$')}\n{one.boxes}, friction {friction:.3g}", fontsize=10.5)
-    for ax in axes[len(solved) :]:
-        ax.set_axis_off()
-    _legend(fig)
-    return fig
+    _legend(figure)
+    return TEXTS.picture("fig2_9_paths", figure)
 
 
-def construction(crowd: Crowd, solved: Solved, pauses: np.ndarray) -> Figure:
+def construction(crowd: Crowd, solved: Solved, pauses: np.ndarray) -> Picture:
     """How the first impact is solved; `pauses` are the speeds (2, 2) at both pauses along the first direction."""
-    J, u, Ln = crowd.J[0], crowd.u[0], crowd.L[0, :, 1]
+    u, Ln, p = crowd.u[0], crowd.L[0, :, 1], 0.6 * solved.impulse[1]
     stops = np.array([stop.u for stop in solved.stops])
-    p = 0.6 * solved.impulse[1]
     normal, whole = u + p * Ln, u + p * (crowd.L[0] @ [solved.frictions[0], 1.0])
-    fig, axes = _panels(15.5, 4.9, 1, 4)
-    titles = ("fig 2.2: first direction", "fig 2.3: both pauses", "figs 2.4, 2.5: friction turns", "fig 2.7: the end")
-    for ax, title in zip(axes, titles, strict=True):
-        _plane(ax, J, [*stops, *pauses, normal])
+    picture, axes = TEXTS.page("fig2_2_to_2_7")
+    for ax in axes:
+        _plane(ax, crowd.J[0], [*stops, *pauses, normal])
         _mark(ax, u, "start")
-        ax.set_title(title)
+    first, both, turned, end = axes
     for a, b, color in ((u, normal, "0.55"), (normal, whole, "0.55"), (u, whole, BLUE)):
         arrow = {"arrowstyle": "-|>", "color": color, "lw": 2, "shrinkA": 0, "shrinkB": 0}
-        axes[0].annotate("", b, a, arrowprops=arrow)
+        first.annotate("", b, a, arrowprops=arrow)
     for at, label, shift in ((u + normal, "$L_n p_n$", (26, 4)), (normal + whole, r"$\pm\mu L_t p_n$", (0, -16))):
-        axes[0].annotate(label, 0.5 * at, xytext=shift, textcoords="offset points", fontsize=11, ha="center")
-    axes[1].plot(*np.stack([u, pauses[1]]).T, color=BLUE, lw=2)
-    _mark(axes[1], pauses[0], "v_t = 0")
-    _mark(axes[1], pauses[1], "v_n = 0")
-    axes[2].plot(*np.stack([u, pauses[1]]).T, ":", color=BLUE, lw=2)
-    axes[2].plot(*stops[:3].T, color=BLUE, lw=2.2)
-    axes[2].plot(*pauses[1], "D", color="w", mec="0.55", ms=7, mew=1.5, zorder=5)
-    axes[2].annotate("not reached", pauses[1], xytext=(-8, -14), textcoords="offset points", color="0.35", ha="right")
+        first.annotate(label, 0.5 * at, xytext=shift, textcoords="offset points", fontsize=11, ha="center")
+    both.plot(*np.stack([u, pauses[1]]).T, color=BLUE, lw=2)
+    _mark(both, pauses[0], "v_t = 0")
+    _mark(both, pauses[1], "v_n = 0")
+    turned.plot(*np.stack([u, pauses[1]]).T, ":", color=BLUE, lw=2)
+    turned.plot(*stops[:3].T, color=BLUE, lw=2.2)
+    turned.plot(*pauses[1], "D", color="w", mec="0.55", ms=7, mew=1.5, zorder=5)
+    turned.annotate("not reached", pauses[1], xytext=(-8, -14), textcoords="offset points", color="0.35", ha="right")
     for stop in solved.stops[1:3]:
-        _mark(axes[2], stop.u, stop.event)
-    _path(axes[3], solved)
-    _legend(fig)
-    return fig
+        _mark(turned, stop.u, stop.event)
+    _path(end, solved)
+    _legend(picture.figure)
+    return picture
 
 
 def _plane(ax: Axes, J: np.ndarray, points: Sequence[np.ndarray]) -> None:
     """A window around the points, and the lines of zero slip and zero normal velocity."""
     low, high = np.min(points, 0), np.max(points, 0)
     limits = np.stack([low - SPREAD * (high - low), high + SPREAD * (high - low)], -1)
-    ax.set(xlim=limits[0], ylim=limits[1], xlabel="$u_1$ (rad/s)", ylabel="$u_2$ (rad/s)")
+    ax.set(xlim=limits[0], ylim=limits[1])
     for row, color, name in zip(J, (RED, GREEN), ("$v_t = 0$", "$v_n = 0$"), strict=True):
         ax.axline((0, 0), (-row[1], row[0]), color=color, lw=1.5, ls="--", zorder=1, label=name)
 
@@ -148,9 +134,9 @@ def _legend(fig: Figure) -> None:
     fig.legend(named.values(), named.keys(), loc="outside lower center", ncols=8, frameon=False)
 
 
-def energy_figure(p: np.ndarray, parts: dict[str, np.ndarray], solved: Solved) -> Figure:
+def energy_figure(p: np.ndarray, parts: dict[str, np.ndarray], solved: Solved) -> Picture:
     """Energy exchanged, in all and in parts, against the normal impulse (fig 2.6)."""
-    fig, (ax,) = _panels(8.4, 5.0, 1, 1)
+    picture, (ax,) = TEXTS.page("fig2_6")
     for (label, part), color in zip(parts.items(), (BLUE, GREEN, RED), strict=True):
         ax.plot(p, part, color=color, lw=2.2, label=label)
     ax.axhline(0, color="0.35", lw=0.8)
@@ -160,33 +146,27 @@ def energy_figure(p: np.ndarray, parts: dict[str, np.ndarray], solved: Solved) -
         ax.axvline(stop.p, color="0.55", lw=0.9, ls=":")
         ax.plot(stop.p, stop.E, "o", color=GREEN, ms=6, zorder=4, clip_on=False)
         ax.text(stop.p, -0.03 * low, names[stop.event], ha="center", va="bottom", fontsize=10)
-    ax.set(xlabel="normal impulse $p_n$ (N s)", ylabel="energy exchanged (J)")
     ax.set(xlim=(0, 1.04 * p[-1]), ylim=(1.06 * low, -0.2 * low))
     ax.legend(loc="lower left", frameon=False)
-    return fig
+    return picture
 
 
-def map_figure(
-    direction: np.ndarray, friction: np.ndarray, modes: np.ndarray, jams: np.ndarray, ways: dict[str, str], title: str
-) -> Figure:
+def map_figure(direction: np.ndarray, cells: Crowd, modes: np.ndarray, ways: dict[str, str], **words: Any) -> Picture:
     """Modes and jamming, row by row; `ways` are the name and color of each mode."""
-    fig, (ax,) = _panels(9.2, 5.4, 1, 1)
-    ax.grid(False)
+    picture, (ax,) = TEXTS.page("fig2_8_orders", **words)
+    friction, modes, jams = (a.reshape(-1, len(direction)) for a in (cells.friction, modes, cells.jams))
     norm = BoundaryNorm(np.arange(-0.5, len(ways)), len(ways))
-    modes, jams = (a.reshape(len(friction), len(direction)) for a in (modes, jams))
     look = {"cmap": ListedColormap(list(ways.values())), "norm": norm, "shading": "nearest", "rasterized": True}
-    ax.pcolormesh(direction, friction, modes, **look)
-    hatched = ax.contourf(direction, friction, jams, levels=[0.5, 1.5], colors="none", hatches=["//"])
+    ax.pcolormesh(direction, friction[:, 0], modes, **look)
+    hatched = ax.contourf(direction, friction[:, 0], jams, levels=[0.5, 1.5], colors="none", hatches=["//"])
     hatched.set(edgecolor="w", linewidth=0)
     handles = [Patch(fc=color, ec="0.5", lw=0.5, label=name) for name, color in ways.items()]
     handles.append(Patch(fc=BLUE, ec="w", lw=0.5, hatch="///", label="jams: (3.3) is negative"))
-    fig.legend(handles=handles, loc="outside right center", frameon=False)
-    ax.set(xlabel="direction of approach of the tip, from the normal (degrees)", ylabel="coefficient of friction")
-    ax.set_title(title)
-    return fig
+    picture.figure.legend(handles=handles, loc="outside right center", frameon=False)
+    return picture
 
 
-def motion_figure(pendulum: Pendulum, motion: Motion, name: str) -> Figure:
+def motion_figure(pendulum: Pendulum, motion: Motion, name: str) -> Picture:
     """Height of the tip and energy against time; path of the tip, with the bars at the start, impacts and the end."""
     path = np.asarray(jax.vmap(partial(tip, pendulum))(motion.state[:, :2]))
     energies = np.asarray(jax.vmap(partial(energy, pendulum))(motion.state))
@@ -194,16 +174,14 @@ def motion_figure(pendulum: Pendulum, motion: Motion, name: str) -> Figure:
     fig = Figure(figsize=(12, 6), layout="constrained")
     fig.suptitle(name, parse_math=False)
     axes = fig.subplot_mosaic([["height", "path"], ["loss", "path"]], width_ratios=(1.15, 1))
-    curves = {"height": ("height of the tip (m)", path[:, 1])}
-    curves["loss"] = ("energy, less that at the start (J)", energies - energies[0])
-    for key, (label, y) in curves.items():
-        axes[key].plot(motion.time, y, color=BLUE, lw=1.4)
-        axes[key].set(xlabel="time (s)", ylabel=label, xlim=(0, motion.time[-1]))
-        axes[key].grid(color="0.9", lw=0.6)
+    axes["height"].plot(motion.time, path[:, 1], color=BLUE, lw=1.4)
     axes["height"].plot(times, np.zeros(len(times)), "|", color=RED, ms=12, label="impacts")
+    axes["height"].set(xlabel="time (s)", ylabel="height of the tip (m)")
     axes["height"].legend(loc="upper right", fontsize=9)
+    axes["loss"].plot(motion.time, energies - energies[0], color=BLUE, lw=1.4)
+    axes["loss"].set(xlabel="time (s)", ylabel="energy, less that at the start (J)")
     _motion_path(axes["path"], pendulum, motion, path)
-    return fig
+    return TEXTS.picture("fig3_1", fig)
 
 
 def _motion_path(ax: Axes, pendulum: Pendulum, motion: Motion, path: np.ndarray) -> None:
@@ -222,9 +200,9 @@ def _motion_path(ax: Axes, pendulum: Pendulum, motion: Motion, path: np.ndarray)
     ax.legend(loc="best", fontsize=9, framealpha=0.9)
 
 
-def space_figure(path: Path, labels: Sequence[str]) -> Figure:
+def space_figure(path: Path, labels: Sequence[str]) -> Picture:
     """Slip and normal velocity during impacts in space (chapter 4)."""
-    fig, (plane, normal) = _panels(12.4, 5.4, 1, 2)
+    picture, (plane, normal) = TEXTS.page("chapter4")
     for i, label in enumerate(labels):
         color, slip, p, v_n = f"C{i}", path.sliding_velocity[i], path.normal_impulse[i], path.normal_velocity[i]
         plane.plot(*slip.T, color=color, lw=2, label=label)
@@ -233,11 +211,8 @@ def space_figure(path: Path, labels: Sequence[str]) -> Figure:
         normal.plot(p, v_n, color=color, lw=2)
         ends = path.events.slip_end[i]  # nan if it does not end: then nothing is drawn
         normal.plot(ends, np.interp(ends, p, v_n), "s", color=color, ms=7, mec="w", zorder=5)
-    plane.set(xlabel="slip along $t_1$ (m/s)", ylabel="slip along $t_2$ (m/s)")
-    plane.set_title("Slip, from start (dot) to end (star)")
-    normal.set(xlabel="normal impulse (N s)", ylabel="normal velocity (m/s)", xlim=(0, None))
-    normal.set_title("Normal velocity; squares: slip ends")
     for line in (plane.axhline, plane.axvline, normal.axhline):
         line(0, color="0.5", lw=0.8, zorder=0)
-    fig.legend(loc="outside lower center", ncols=4, frameon=False)
-    return fig
+    normal.set_xlim(0, None)
+    picture.figure.legend(loc="outside lower center", ncols=4, frameon=False)
+    return picture

@@ -19,8 +19,6 @@ import jimpact
 from .crowd import collide_many, with_speeds
 from .pendulum import Pendulum, State, energy, lagrangian, mass_matrix, matrices, tip
 
-__all__ = ["MOST", "Bounce", "Material", "Motion", "broken", "fly", "land", "simulate", "strike"]
-
 HALVINGS = 60  # of a step, to find when the tip lands: to the last bit
 MOST = 10_000  # impacts
 DRIFT = 1e-7  # of m g r, in one flight: the error of the Runge-Kutta steps is below 1e-8 at the step in configs/

@@ -6,13 +6,13 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
+from jimpact.reproduce import Texts
 from jimpact.schemas import config
 from jimpact.schemas.config import Name, NotNegative, Positive, Share, Table
 
 from .pendulum import Pendulum
 
-__all__ = ["PATHS", "CrowdForm", "Draw", "ImpactsForm", "MechanismForm", "MotionForm", "SpaceForm"]
-
+TEXTS = Texts(__file__)
 STRAIGHT = 1.0  # deg: nearer to straight (or folded) bars leave the tip one way to go, and K is singular
 PATHS = {"fig 2.7": "a-b-e", "fig 2.9a": "a-c-e", "fig 2.9b": "a-c-e"}  # through fig 2.8, as the text tells
 

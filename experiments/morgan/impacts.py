@@ -6,16 +6,14 @@ E is the change of kinetic energy, (2.14); its parts are E_n by the normal impul
 import numpy as np
 
 import jimpact
-from jimpact.reproduce import Computed, Grid, Picture, Progress, Result, claimed, only, trace_many
+from jimpact.reproduce import Computed, Grid, Progress, Result, claimed, only, trace_many
 from jimpact.tracing import Path
 
 from .algorithm import CODES, Mechanism, Solved
 from .crowd import Crowd, by_text, collide_many, in_space, largest_gap, with_tips
 from .drawing import construction, energy_figure, paths_figure
-from .forms import PATHS, Impact, ImpactsForm
+from .forms import PATHS, TEXTS, Impact, ImpactsForm
 from .pendulum import matrices
-
-__all__ = ["energy", "paths"]
 
 ROUND_OFF = 1e-13  # of the speeds
 ENERGY = 1e-12  # round-off, of the work of compression
@@ -47,12 +45,7 @@ def paths(form: ImpactsForm, progress: Progress) -> Result:
     }
     how = construction(crowd, text[0], crowd.u[0] + np.outer(pauses[0], line))
     ways = paths_figure(crowd, text[:n], [f"{i.figure}: {i.name}" for i in form.impact])
-    caption = "Generalised speeds during the impacts of the configuration; fig 2.9 and the other orders."
-    pictures = [
-        Picture("fig2_2_to_2_7", how, "How the example is solved: figs 2.2, 2.3, 2.5 and 2.7."),
-        Picture("fig2_9_paths", ways, caption),
-    ]
-    return Result(findings, pictures, [_table(form.impact, text, codes, gaps)])
+    return Result(findings, [how, ways], [_table(form.impact, text, codes, gaps)])
 
 
 def _printed_paths(
@@ -99,14 +92,12 @@ def _rare_findings(rare: Crowd, text: list[Solved], codes: list[str], gaps: np.n
 
 
 def _table(impacts: list[Impact], text: list[Solved], codes: list[str], gaps: np.ndarray) -> Grid:
-    title = "Impacts of the configuration, by the text's algorithm; difference to jimpact in the speeds after."
-    head = ("impact", "figure", "mu", "e", "tip before, m/s", "path", "events", "sticks", "impulse, N s", "difference")
     rows = []
     for i, s, code, gap in zip(impacts, text, codes, gaps, strict=False):
         tip, impulse = "({:g}, {:g})".format(*i.tip_velocity), "({:.6f}, {:.6f})".format(*s.impulse)
         sticks = "yes" if s.sticks else "no"
         rows.append((i.name, i.figure, i.friction, i.restitution, tip, s.boxes, code, sticks, impulse, f"{gap:.0e}"))
-    return Grid(title, head, rows)
+    return TEXTS.grid("impacts", rows)
 
 
 def energy(form: ImpactsForm, progress: Progress) -> Result:
@@ -130,9 +121,7 @@ def energy(form: ImpactsForm, progress: Progress) -> Result:
         "M-stop": only(gap=np.abs(E_n[:, -1] / E_n[rows, deepest] - (1 - crowd.restitution**2)).max()),
         "M-fig2.6": only(stops=", ".join(f"{s.E:.6g} ({s.event})" for s in text[0].stops[1:]), end=E[0, -1]),
     }
-    caption = "Energy exchanged in the example, total and in parts, against the normal impulse (fig 2.6)."
-    figure = energy_figure(p, {label: part[0] for label, part in parts.items()}, text[0])
-    return Result(findings, [Picture("fig2_6", figure, caption)])
+    return Result(findings, [energy_figure(p, {label: part[0] for label, part in parts.items()}, text[0])])
 
 
 def _parts(crowd: Crowd, path: Path) -> dict[str, np.ndarray]:

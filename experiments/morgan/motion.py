@@ -6,16 +6,14 @@ from functools import partial
 import numpy as np
 
 import jimpact
-from jimpact.reproduce import Grid, Picture, Progress, Result, digits_of, only
+from jimpact.reproduce import Grid, Progress, Result, digits_of, only
 
 from .algorithm import Solved
 from .crowd import by_text, largest_gap, with_speeds
 from .drawing import motion_figure
 from .flight import MOST, Material, Motion, broken, simulate
-from .forms import MotionForm
+from .forms import TEXTS, MotionForm
 from .pendulum import matrices
-
-__all__ = ["run"]
 
 
 def run(form: MotionForm, progress: Progress) -> Result:
@@ -31,29 +29,22 @@ def run(form: MotionForm, progress: Progress) -> Result:
     promises = "; ".join(broken(pendulum, material, whole)) or "It rises at no impact, and the tip rebounds from each"
     same = "The same" if len(bounces) == len(finer.bounces) else "Another"
     lost, moved = sum(b.energy_lost for b in bounces), abs(whole.time[-1] - finer.time[-1])
+    reason = "the time is over" if len(bounces) < MOST else "too many, pass a greater rest"
+    if whole.rests:
+        reason = f"the tip rests on the floor, with a slip of {bounces[-1].after[0]:.4f} m/s"
     findings = {
-        "M-fig3.1": only(time=whole.time[-1], count=len(bounces), reason=_reason(whole)),
+        "M-fig3.1": only(time=whole.time[-1], count=len(bounces), reason=reason),
         "M-fig3.1-impacts": only("", digits_of(np.ones(1), 1 + gap), paths=paths, count=len(bounces), gap=gap),
         "M-fig3.1-energy": only(lost=lost, drift=whole.drift, promises=promises),
         "M-fig3.1-step": only(moved=moved, same=same, count=len(finer.bounces)),
     }
-    caption = "Height of the tip, energy, and bars at the start, at impacts and at the end (fig 3.1)."
-    picture = Picture("fig3_1", motion_figure(pendulum, whole, form.name), caption)
-    return Result(findings, [picture], [_table(whole, text)])
-
-
-def _reason(motion: Motion) -> str:
-    """Why it ended."""
-    if motion.rests:
-        return f"the tip rests on the floor, with a slip of {motion.bounces[-1].after[0]:.4f} m/s"
-    return "the time is over" if len(motion.bounces) < MOST else "too many, pass a greater rest"
+    return Result(findings, [motion_figure(pendulum, whole, form.name)], [_table(whole, text)])
 
 
 def _table(motion: Motion, text: list[Solved]) -> Grid:
     """One line for each impact."""
-    speeds = ("approach, m/s", "rebound, m/s", "slip before, m/s", "slip after, m/s")
     rows = []
     for b, s in zip(motion.bounces, text, strict=True):
         shown = (f"{x:.5f}" for x in (-b.before[1], b.after[1], b.before[0], b.after[0] + 0.0))
         rows.append((f"{b.time:.6f}", *shown, f"{b.energy_lost:.2e}", jimpact.MODES[b.mode], s.boxes))
-    return Grid("Impacts of the tip.", ("time, s", *speeds, "lost, J", "slip", "path"), rows)
+    return TEXTS.grid("motion", rows)

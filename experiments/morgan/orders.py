@@ -6,15 +6,13 @@ from typing import Any
 import numpy as np
 
 import jimpact
-from jimpact.reproduce import Computed, Grid, Picture, Progress, Result, claimed, numbers, only, solve_many, trace_many
+from jimpact.reproduce import Computed, Progress, Result, claimed, numbers, only, solve_many, trace_many
 
 from .algorithm import CODES, CORRECTED, PRINTED, Solved
 from .crowd import Crowd, by_text, collide_many, draw, in_space, largest_gap, with_tips
 from .drawing import map_figure
-from .forms import CrowdForm
-from .pendulum import Pendulum, matrices
-
-__all__ = ["algorithm", "errata"]
+from .forms import TEXTS, CrowdForm
+from .pendulum import matrices
 
 CLOSED_FORM = 64.0  # eps, per unit of cancellation in the normal velocity: two closed forms for an impulse
 SMALL = 1e-14  # relative differences of impulses above this are counted
@@ -53,24 +51,17 @@ def algorithm(form: CrowdForm, progress: Progress) -> Result:
         "M-cost": only(),
         "M-closed": only(),
     }
-    cells = _cells(pendulum)
+    direction, friction = (a.ravel() for a in np.meshgrid(np.deg2rad(DIRECTIONS), FRICTIONS))  # the map, row by row
+    tip = np.stack([np.sin(direction), -np.cos(direction)], -1)
+    cells = with_tips(*matrices(pendulum, np.deg2rad([POSTURE])), tip, friction, RESTITUTION)
     modes = np.asarray(collide_many(cells).impact.info.mode)
     same = modes == [list(WAYS).index((solved.boxes, solved.sticks)) for solved in by_text(cells)]
     findings["M-map"] = only(same=same.sum(), cells=modes.size)
-    title = f"bars at ({POSTURE[0]:g}°, {POSTURE[1]:g}°), restitution {RESTITUTION:g}"
-    figure = map_figure(DIRECTIONS, FRICTIONS, modes, cells.jams, dict(WAYS.values()), title)
-    caption = "Path through fig 2.8 for every direction of approach and friction, at one posture of the pendulum."
+    words = {"posture": POSTURE, "restitution": RESTITUTION}
+    picture = map_figure(DIRECTIONS, cells, modes, dict(WAYS.values()), **words)
     counts = Counter((s.boxes, s.sticks) for s in text)
     rows = [(name, CODES[way[0]], counts[way]) for way, (name, _) in WAYS.items()]
-    grid = Grid("Random double pendulums by path through fig 2.8.", ("path", "events", "impacts"), rows)
-    return Result(findings, [Picture("fig2_8_orders", figure, caption)], [grid])
-
-
-def _cells(pendulum: Pendulum) -> Crowd:
-    """The impacts of the map, row by row."""
-    direction, friction = (a.ravel() for a in np.meshgrid(np.deg2rad(DIRECTIONS), FRICTIONS))
-    tip = np.stack([np.sin(direction), -np.cos(direction)], -1)
-    return with_tips(*matrices(pendulum, np.deg2rad([POSTURE])), tip, friction, RESTITUTION)
+    return Result(findings, [picture], [TEXTS.grid("algorithm", rows)])
 
 
 def _agreement(crowd: Crowd, text: list[Solved], impact: jimpact.Impact, impulse: np.ndarray) -> dict[str, Any]:
@@ -142,10 +133,9 @@ def errata(form: CrowdForm, progress: Progress) -> Result:
     impact = collide_many(crowd).impact
     solved = [by_text(crowd, reading) for reading in READINGS.values()]
     effects = [_effect(crowd, text, impact.impulse) for text in solved]
-    head = ("reading", "other impulse", "largest difference", "sticks but slips", "energy rises", "floor pulls")
     rows = [(name, *effect.values()) for name, effect in zip(READINGS, effects, strict=True)]
-    grid = Grid(f"{len(crowd.u)} random impacts by the text's algorithm, against jimpact.", head, rows)
-    return Result(_misprints(crowd, impact, solved[0], effects), grids=[grid])
+    grids = [TEXTS.grid("errata", rows, count=len(crowd.u))]
+    return Result(_misprints(crowd, impact, solved[0], effects), grids=grids)
 
 
 def _effect(crowd: Crowd, text: list[Solved], expected: np.ndarray) -> dict[str, Any]:

@@ -19,8 +19,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-__all__ = ["Pendulum", "energy", "jacobian", "lagrangian", "mass_matrix", "matrices", "tip"]
-
 State = Array | np.ndarray
 
 
@@ -53,8 +51,7 @@ def _matrices(pendulum: Pendulum, q: Array) -> tuple[Array, Array]:
 
 def matrices(pendulum: Pendulum, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """M and J of many postures (n, 2), as NumPy arrays (n, 2, 2)."""
-    M, J = _matrices(pendulum, q)
-    return np.asarray(M), np.asarray(J)
+    return jax.tree.map(np.asarray, _matrices(pendulum, q))
 
 
 def tip(pendulum: Pendulum, q: State) -> Array:

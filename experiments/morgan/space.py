@@ -5,15 +5,12 @@ import jax.numpy as jnp
 import numpy as np
 
 import jimpact
-from jimpact.reproduce import Computed, Grid, Picture, Progress, Result, claimed, only
-from jimpact.reproduce.batch import directions_many, solve_many, trace_many
+from jimpact.reproduce import Computed, Grid, Progress, Result, claimed, directions_many, only, solve_many, trace_many
 
 from .crowd import Crowd, with_tips
 from .drawing import space_figure
-from .forms import SpaceForm
+from .forms import TEXTS, SpaceForm
 from .swivel import TOLERANCE, Integrated, by_geometry, held_by, integrate
-
-__all__ = ["run"]
 
 INTEGRATED = 1e-7  # of the speeds before: solve at standard accuracy
 ZERO = 1e-12  # of the velocity before: no slip
@@ -40,9 +37,8 @@ def run(form: SpaceForm, progress: Progress) -> Result:
         "M-fig4.1": only(),
     }
     labels = [f"{impact.name}, friction {impact.friction:g}" for impact in form.impact]
-    figure = space_figure(trace_many(*(a[: len(labels)] for a in given)), labels)
-    caption = "Slip and normal velocity during the configured impacts in space: curved until the slip ends."
-    return Result(findings, [Picture("chapter4", figure, caption)], [_table(form, found, ways, gaps)])
+    picture = space_figure(trace_many(*(a[: len(labels)] for a in given)), labels)
+    return Result(findings, [picture], [_table(form, found, ways, gaps)])
 
 
 def _impacts(form: SpaceForm) -> Crowd:
@@ -94,5 +90,4 @@ def _table(form: SpaceForm, found: jimpact.Impact, ways: list[Integrated], gaps:
         impulse = "({:.6f}, {:.6f}, {:.6f})".format(*found.impulse[i])
         gap = f"{gaps[i]:.0e}" if np.isfinite(gaps[i]) else ""
         rows.append((impact.name, str(events[i]), "yes" if ways[i].sticks else "no", impulse, gap))
-    head = ("impact", "events", "sticks", "impulse along t1, t2, n, N s", "difference to integration")
-    return Grid("Configured impacts in space.", head, rows)
+    return TEXTS.grid("space", rows)

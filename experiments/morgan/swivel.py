@@ -21,8 +21,6 @@ from scipy.integrate import solve_ivp
 
 from .pendulum import Pendulum, State
 
-__all__ = ["TOLERANCE", "Integrated", "by_geometry", "held_by", "integrate"]
-
 TOLERANCE = 1e-12  # of the integration
 STOPPED = 1e-11  # of the slip before: zero
 LONGEST = 1e4  # of the clock, in units of 1 / (entries of J M^-1 J^T)
@@ -65,7 +63,12 @@ def integrate(M: np.ndarray, J: np.ndarray, u: np.ndarray, mu: float, e: float) 
         y, stopped = _slide(J, L, mu, y, lambda y: y[-1] - (1 - e**2) * lowest, zero)
     if not stopped or np.linalg.norm(m) > mu:
         return Integrated(y[:-1], False, not stopped)
-    return Integrated(_stuck(J, L[:, 2] - L[:, :2] @ m, y, e, lowest), True, True)
+    # (4.13) from zero slip to the stop; E_n is quadratic in p.
+    u, E, line = y[:-1], y[-1], L[:, 2] - L[:, :2] @ m
+    v, rate = J[2] @ u, J[2] @ line
+    deepest = E - 0.5 * v * v / rate if lowest is None else lowest
+    p = (-v + np.sqrt(max(v * v + 2 * rate * ((1 - e**2) * deepest - E), 0.0))) / rate
+    return Integrated(u + line * p, True, True)
 
 
 def _slide(
@@ -86,11 +89,3 @@ def _slide(
     accuracy = {"method": "DOP853", "rtol": TOLERANCE, "atol": 1e-3 * TOLERANCE}
     found = solve_ivp(rate, (0, LONGEST / np.abs(J @ L).max()), y, events=(goal, rest), **accuracy)
     return found.y[:, -1], len(found.t_events[1]) > 0
-
-
-def _stuck(J: np.ndarray, line: np.ndarray, y: np.ndarray, e: float, lowest: float | None) -> np.ndarray:
-    """(4.13) from zero slip to the stop; E_n is quadratic in p. `lowest` is E_n at v_n = 0 if that is past."""
-    u, E = y[:-1], y[-1]
-    v, rate = J[2] @ u, J[2] @ line
-    deepest = E - 0.5 * v * v / rate if lowest is None else lowest
-    return u + line * (-v + np.sqrt(max(v * v + 2 * rate * ((1 - e**2) * deepest - E), 0.0))) / rate

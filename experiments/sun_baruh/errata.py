@@ -1,4 +1,4 @@
-"""Misprints: the equations as printed, and as they must read, on impacts that were solved. Symbols: notes.md.
+"""Misprints: the equations as printed, and as they must read, on impacts that were solved. Symbols: texts.toml.
 
 Source: (16), (24), (28), (60) to (65); (30) and Table 2 are in the part on Table 2. Rows of (60) to (65) are those as
 printed, and as (36), (46)-(48), (50) and (51) demand. Unknowns are (v_x, v_y, v_z, w_x, w_y, w_z, F_x, F_y, F_z):

@@ -11,8 +11,7 @@ from matplotlib.patches import Patch
 
 import jimpact
 
-from .rod import Solved
-from .space_map import Map
+from .rod import Map, Solved
 
 COLOURS = ("#dfe3ea", "#2a9d8f", "#d1495b", "#8fd0c6", "#f0a3ad", "#16325c", "#e09f3e")
 WRONG = "names another mode than the exact solution"

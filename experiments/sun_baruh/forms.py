@@ -6,8 +6,10 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import AfterValidator, Field
 
+from jimpact.reproduce import Texts
 from jimpact.schemas.config import Approaching, FrictionRange, NotNegative, Positive, Share, ShareRange, Small, Table
 
+TEXTS = Texts(__file__)
 Lean = Annotated[float, Field(gt=-90, lt=90)]
 Reach = Annotated[float, Field(gt=0, lt=90)]
 Counts = Annotated[list[Annotated[int, Field(ge=2, le=2000)]], Field(min_length=2, max_length=2)]  # along two axes

@@ -5,15 +5,13 @@ Source: section 5. The text gives neither the ranges nor the steps of the two ax
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 import jimpact
 from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, only, trace_many
 
 from .figures import Frame, compared, maps
-from .forms import MaterialForm, MaterialMap, grid
-from .rod import ROUND_OFF, inverse_inertia, solved
-from .space_map import NEAR, Map, solve_map
+from .forms import TEXTS, MaterialForm, MaterialMap, grid
+from .rod import NEAR, ROUND_OFF, Map, inverse_inertia, solve_map, solved
 from .words import Words, ends, filled, percent, runs, spread
 
 LINES = ("#1f4e9c", "#2a9d8f", "#e09f3e", "#d1495b", "#7b4fa3", "#5b7a2a", "#a15c38", "#3a9ec2")
@@ -32,9 +30,7 @@ def run_material(form: MaterialForm, progress: Progress) -> Result:
         words = {"case": case, "cells": coarse.x.size, "fine_cells": fine.x.size}
         findings |= {f"SB-Fig{case.figure}{key}": one for key, one in filled(found, form, **words).items()}
         pictures.append(_picture(case, fine))
-    caption = "Slip during impacts of figures 12 and 13: exact (square: its end), and in the straight pieces of the "
-    caption += "approximation (dots: their ends). Cross: no slip."
-    return Result(findings, [*pictures, Picture("hodographs", _hodographs(form, progress), caption)])
+    return Result(findings, [*pictures, _hodographs(form, progress)])
 
 
 def _figure(form: MaterialForm, case: MaterialMap, W: np.ndarray, coarse: Map, fine: Map) -> dict[str, Computed]:
@@ -90,8 +86,7 @@ def _directions(m: Map) -> dict[str, Computed]:
 def _picture(case: MaterialMap, m: Map) -> Picture:
     frame = Frame(m.x[:, 0], m.y[0], "friction μ", "restitution e")
     title = f"Rod in space, Poisson restitution, θ₁ = {case.theta1_deg:g}°, θ₂ = {case.theta2_deg:g}°"
-    caption = f"Figure {case.figure}: modes and ratios over friction and restitution, approximated and exact."
-    return Picture(f"fig{case.figure}", maps(frame, compared(m, "normal velocity after / before"), title), caption)
+    return TEXTS.picture(f"fig{case.figure}", maps(frame, compared(m, "normal velocity after / before"), title))
 
 
 def pieces(mode: int, start: np.ndarray, compressed: np.ndarray, end: np.ndarray) -> np.ndarray:
@@ -100,13 +95,14 @@ def pieces(mode: int, start: np.ndarray, compressed: np.ndarray, end: np.ndarray
     return np.array([corners[name] for name in CORNERS[mode].split()])
 
 
-def _hodographs(form: MaterialForm, progress: Progress) -> Figure:
+def _hodographs(form: MaterialForm, progress: Progress) -> Picture:
     """One panel for each orientation, one colour for each friction; energetic restitution."""
-    figure = Figure(figsize=(5.6 * len(form.maps), 5.2), layout="constrained")
-    for axes, case in zip(figure.subplots(1, len(form.maps), squeeze=False)[0], form.maps, strict=True):
+    cases = [f"θ₁ = {case.theta1_deg:g}°, θ₂ = {case.theta2_deg:g}° (figure {case.figure})" for case in form.maps]
+    picture, panels = TEXTS.page("hodographs", cases=cases)
+    for axes, case in zip(panels, form.maps, strict=True):
         _panel(axes, form, case, progress)
-    figure.suptitle(f"Slip from start to end, energetic restitution, e = {form.drawn_restitution}", fontsize=12)
-    return figure
+    picture.figure.suptitle(f"Slip from start to end, energetic restitution, e = {form.drawn_restitution}", fontsize=12)
+    return picture
 
 
 def _panel(axes: Axes, form: MaterialForm, case: MaterialMap, progress: Progress) -> None:
@@ -116,8 +112,8 @@ def _panel(axes: Axes, form: MaterialForm, case: MaterialMap, progress: Progress
     both = np.array([0.0, e])  # without restitution the impact ends with compression
     near = solved(form.rod, W, v, friction[:, None], both, "sun_baruh", progress, rule="stronge")
     drawn = zip(friction, LINES, exact, near.impact.velocity[..., :2], near.mode[:, 1], strict=False)
-    for mu, colour, slip, ends_of_stages, mode in drawn:
-        path = pieces(mode, start, *ends_of_stages)
+    for mu, colour, slip, stages, mode in drawn:
+        path = pieces(mode, start, *stages)
         axes.plot(*slip.T, color=colour, lw=2, label=f"μ = {mu:g}, exact")
         name = f"approximation: {jimpact.MODES[mode]}"
         axes.plot(*path.T, color=colour, lw=1.2, ls="--", marker="o", ms=3.5, label=name)
@@ -125,8 +121,6 @@ def _panel(axes: Axes, form: MaterialForm, case: MaterialMap, progress: Progress
     axes.plot(0, 0, "k+", ms=12)
     axes.plot(*start, "k.", ms=9)
     axes.annotate("start", tuple(start), xytext=(0, -14), textcoords="offset points", ha="center", fontsize=9)
-    axes.set_title(f"θ₁ = {case.theta1_deg:g}°, θ₂ = {case.theta2_deg:g}° (figure {case.figure})", fontsize=10)
-    axes.set(xlabel="slip along x (m/s)", ylabel="slip along z (m/s)")
     axes.legend(fontsize=8)
     axes.margins(y=0.08)
     axes.grid(alpha=0.3)

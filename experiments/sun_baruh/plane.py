@@ -10,7 +10,7 @@ import numpy as np
 from jimpact.reproduce import Computed, Picture, Progress, claimed, only
 
 from .figures import Frame, Panel, maps, triples
-from .forms import PlaneForm
+from .forms import TEXTS, PlaneForm
 from .rod import ROUND_OFF, RULES, Solved, inverse_inertia, solved, spatial
 from .table2 import stick_limit
 from .words import Words, counted, ends, percent
@@ -118,12 +118,10 @@ def pictures(form: PlaneForm, m: Plane) -> list[Picture]:
     made = []
     rows = triples((m.poisson, m.energetic), titles, ("", ""), form.restitution)
     for name, rule, row in zip(("fig3", "fig4"), rules, rows, strict=True):
-        caption = f"Figure {name[3:]}: {case}, {rule} restitution."
-        made.append(Picture(name, maps(frame, [row], f"{rule} restitution: {case}"), caption))
+        made.append(TEXTS.picture(name, maps(frame, [row], f"{rule} restitution: {case}"), case=case))
     row = []
     for title, values in (("normal velocity after", m.quotient), ("energy after", m.energy_quotient)):
         far = float(np.abs(values - 1).max())
         row.append(Panel(f"{title}, Poisson / energetic", values, colours="RdBu", limits=(1 - far, 1 + far)))
-    caption = f"Figure 5: {case}, Poisson's results over energetic ones; 1 where slip keeps its direction."
     figure = maps(frame, [[*row, Panel(MODE, m.mode)]], f"Poisson over energetic: {case}")
-    return [*made, Picture("fig5", figure, caption)]
+    return [*made, TEXTS.picture("fig5", figure, case=case)]

@@ -1,11 +1,12 @@
-"""The rod of all figures, and its impacts.
+"""The rod of all figures, its impacts, and maps of them in space, by the approximation and exactly.
 
 Source: sections 2 and 5. The paper's axes are x along the slip before, y down, z to the side; the contact frame here
 is (x, z, up). Orientation: a turn theta1 about z, then theta2 about the new x; the contact point is at
 L (-cos theta2 sin theta1, sin theta2, -cos theta2 cos theta1) from the centre of mass, by (68), where m, L and r
-are mass, half length and radius of the rod. Other symbols are in notes.md.
+are mass, half length and radius of the rod. Other symbols are in texts.toml.
 """
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -14,11 +15,12 @@ import numpy as np
 import jimpact
 from jimpact.reproduce import Progress, solve_many
 
-from .forms import Rod
+from .forms import Rod, SpatialForm
 
 ROUND_OFF = 1e-12
 STUCK, TURNED = (1, 3, 5), (2, 4, 6)  # cases of Table 1 that end sticking, or in a slide that began at rest
 RULES = {"poisson": "Poisson", "stronge": "energetic"}
+NEAR, EXACT = 0, 1
 
 
 def arm(rod: Rod, theta1: Any, theta2: Any) -> np.ndarray:
@@ -98,3 +100,61 @@ def solved(
 def gap(a: Any, b: Any) -> np.ndarray:
     """How far two positive numbers are apart, as a part of the greater."""
     return np.abs(a - b) / np.maximum(a, b)
+
+
+class Map(NamedTuple):
+    """Two axes, angles in degrees or coefficients; solutions by both rules, of which the figure shows one."""
+
+    x: np.ndarray
+    y: np.ndarray
+    pairs: Mapping[str, tuple[Solved, Solved]]  # by rule: the approximation, and the slip followed exactly
+    rule: str
+
+    @property
+    def near(self) -> Solved:
+        return self.pairs[self.rule][NEAR]
+
+    @property
+    def exact(self) -> Solved:
+        return self.pairs[self.rule][EXACT]
+
+    @property
+    def wrong(self) -> np.ndarray:
+        """Where the approximation names another case of Table 1."""
+        return self.near.mode != self.exact.mode
+
+    def errors(self) -> list[np.ndarray]:
+        """Of the approximation, relative to the exact solution: of the impulse, and of normal velocity after."""
+        near, exact = self.near.impact.impulse, self.exact.impact.impulse
+        impulse = np.linalg.norm(near - exact, axis=-1) / np.linalg.norm(exact, axis=-1)
+        return [impulse, np.abs(self.near.normal / self.exact.normal - 1)]
+
+    def by_rule(self, kind: int) -> list[Solved]:
+        """Poisson's and the energetic solutions, NEAR or EXACT."""
+        return [self.pairs[rule][kind] for rule in RULES]
+
+    def between_rules(self, kind: int) -> np.ndarray:
+        """How far normal velocities after are apart."""
+        return gap(*(one.normal for one in self.by_rule(kind)))
+
+    def modes_between_rules(self, kind: int) -> int:
+        """Cells whose mode depends on the rule."""
+        one, other = self.by_rule(kind)
+        return int((one.mode != other.mode).sum())
+
+
+def solve_map(
+    form: SpatialForm,
+    axes: tuple[np.ndarray, np.ndarray],
+    W: Any,
+    friction: Any,
+    restitution: Any,
+    progress: Progress,
+    rule: str = "poisson",
+) -> Map:
+    """By both rules; `rule` is that of the figure."""
+    pairs = {}
+    for name in RULES:
+        given = (form.rod, W, form.velocity, friction, restitution)
+        pairs[name] = solved(*given, "sun_baruh", progress, rule=name), solved(*given, name, progress)
+    return Map(*axes, pairs, rule)

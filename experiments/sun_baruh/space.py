@@ -10,10 +10,9 @@ import numpy as np
 from jimpact.reproduce import Computed, Grid, Picture, Progress, Result, claimed, only
 
 from .figures import Frame, Panel, compared, maps
-from .forms import Orientation, SpaceForm, grid
-from .rod import RULES, inverse_inertia
+from .forms import TEXTS, Orientation, SpaceForm, grid
+from .rod import EXACT, NEAR, RULES, Map, inverse_inertia, solve_map
 from .space_claims import claims
-from .space_map import EXACT, NEAR, Map, solve_map
 from .words import counted, filled, percent, spread
 
 
@@ -80,8 +79,6 @@ def _rules(few: Map, many: Map, kind: int) -> list[str]:
 
 
 def _grid(cases: Sequence[Orientation], solved: Sequence[Map]) -> Grid:
-    columns = ["fig", "rule", "modes 0/1/2/3, theirs", "exact", "wrong", "impulse error, median", "worst"]
-    columns += ["normal velocity error, median", "worst", "rules apart exactly, median", "worst"]
     rows = []
     for case, m in zip(cases, solved, strict=True):
         counts = ["/".join(str((mode == k).sum()) for k in range(4)) for mode in (m.near.mode, m.exact.mode)]
@@ -89,7 +86,7 @@ def _grid(cases: Sequence[Orientation], solved: Sequence[Map]) -> Grid:
         for values in (*m.errors(), m.between_rules(EXACT)):
             row += [f"{np.median(values):.7g}", f"{values.max():.7g}"]
         rows.append(row)
-    return Grid(f"Maps of {solved[0].x.size} cells: the approximation against the exact solution.", columns, rows)
+    return TEXTS.grid("maps", rows, count=solved[0].x.size)
 
 
 def _picture(case: Orientation, m: Map) -> Picture:
@@ -103,5 +100,4 @@ def _picture(case: Orientation, m: Map) -> Picture:
     rows = compared(m, "normal velocity after / (e × before)", case.restitution)
     rows.append([Panel(title, values, m.wrong, "cividis") for title, values in errors.items()])
     title = f"Rod in space, {RULES[case.rule]} restitution, μ = {case.friction}, e = {case.restitution}"
-    caption = f"Figure {case.figure}: the approximation, the exact solution, and how far they are apart."
-    return Picture(f"fig{case.figure}", maps(frame, rows, title), caption)
+    return TEXTS.picture(f"fig{case.figure}", maps(frame, rows, title))

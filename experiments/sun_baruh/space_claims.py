@@ -10,8 +10,7 @@ import jimpact
 from jimpact.reproduce import Computed, Progress, claimed, numbers, only
 
 from .forms import SpaceForm
-from .rod import ROUND_OFF, gap, inverse_inertia, planar_inertia
-from .space_map import EXACT, NEAR, Map, solve_map
+from .rod import EXACT, NEAR, ROUND_OFF, Map, gap, inverse_inertia, planar_inertia, solve_map
 from .words import Words, becomes, by_mode, listed, percent
 
 MIRRORED = 1e-9  # m/s

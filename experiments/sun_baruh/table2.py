@@ -1,6 +1,6 @@
 """Tables 1 and 2: the mode of a planar impact from three ratios, as printed and as it must read, against simulation.
 
-Source: (28), (30), R3 = R1 (1 + e), Table 2. Angles in degrees; slip along x, approach downwards. Symbols: notes.md.
+Source: (28), (30), R3 = R1 (1 + e), Table 2. Angles in degrees; slip along x, approach downwards. Symbols: texts.toml.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ import jimpact
 from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, only
 
 from .figures import Frame, Panel, maps
-from .forms import PlaneForm, Rod
+from .forms import TEXTS, PlaneForm, Rod
 from .rod import ROUND_OFF, TURNED, inverse_inertia, planar_inertia, solved, spatial
 from .words import filled
 
@@ -144,5 +144,4 @@ def _picture(form: PlaneForm) -> Picture:
     panels = [Panel(title, mode, mode != modes[0]) for title, mode in zip(titles, modes, strict=False)]
     frame = Frame(theta[:, 0], ratio[0], "lean θ (deg)", "slip / approach speed before")
     title = f"Table 2 without simulation, μ = {form.friction}, e = {form.restitution}"
-    caption = "Modes of planar impacts from Table 2: corrected (equal to simulation everywhere), and as printed."
-    return Picture("table2", maps(frame, [panels], title), caption)
+    return TEXTS.picture("table2", maps(frame, [panels], title))

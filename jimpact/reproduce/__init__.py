@@ -21,6 +21,7 @@ from jimpact.reproduce.findings import (
     only,
 )
 from jimpact.reproduce.parts import Paper, Part
+from jimpact.reproduce.texts import Texts, load_paper
 
 __all__ = [
     "Computed",
@@ -33,11 +34,13 @@ __all__ = [
     "Result",
     "Row",
     "Rows",
+    "Texts",
     "claimed",
     "digits_of",
     "directions_many",
     "judged",
     "last_digit",
+    "load_paper",
     "load_rows",
     "numbers",
     "only",

@@ -1,6 +1,6 @@
 """Large batches of impacts, in chunks of one size, so that a law is compiled once for all batches."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cache, partial
 from typing import Any
 
@@ -111,14 +111,9 @@ def _chunked(
     count = int(np.prod(shape))
     if not count:
         raise ValueError("there are no impacts; pass at least one")
-    pieces = [jax.tree.map(np.asarray, function(**part)) for part in _parts(flat, count, size, steps)]
-    joined = jax.tree.map(lambda *leaves: np.concatenate(leaves)[:count], *pieces)
-    return jax.tree.map(lambda leaf: leaf.reshape((*shape, *leaf.shape[1:])), joined)
-
-
-def _parts(
-    flat: dict[str, np.ndarray], count: int, size: int, steps: Callable[[Iterable[int]], Iterable[int]]
-) -> Iterator[dict[str, jax.Array]]:
+    pieces = []
     for start in steps(range(0, count, size)):
         rows = np.minimum(np.arange(start, start + size), count - 1)
-        yield {name: jnp.asarray(a[rows]) for name, a in flat.items()}
+        pieces.append(jax.tree.map(np.asarray, function(**{name: jnp.asarray(a[rows]) for name, a in flat.items()})))
+    joined = jax.tree.map(lambda *leaves: np.concatenate(leaves)[:count], *pieces)
+    return jax.tree.map(lambda leaf: leaf.reshape((*shape, *leaf.shape[1:])), joined)

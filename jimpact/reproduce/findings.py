@@ -134,7 +134,9 @@ def _judged(row: Row, computed: Computed) -> Finding:
     if holds is None:
         holds, digits, compared = _compared(row, computed.value)
         shown = shown or compared
-    verdict = row.verdict if row.verdict in UNCOMPARED else _verdict(row.id, holds, row.verdict, words["why"])
+    verdict = row.verdict if row.verdict in UNCOMPARED or not holds else "agrees"
+    if verdict not in ("agrees", *UNCOMPARED) and not (verdict and words["why"]):
+        raise ValueError(f"{row.id}: does not agree; pass a verdict of {', '.join(EXPLAINED)} and why")
     shown = shown or in_words(computed.value)
     return Finding(row.id, row.where, words["what"], words["printed"], shown, verdict, digits, words["why"])
 
@@ -193,14 +195,6 @@ def digits_of(reference: Any, value: Any) -> float:
     if gap == 0:
         return MOST_DIGITS
     return float(min(MOST_DIGITS, -np.log10(gap / scale))) if scale > 0 else 0.0
-
-
-def _verdict(id: str, holds: bool, otherwise: str, why: str) -> str:
-    if holds:
-        return "agrees"
-    if otherwise not in EXPLAINED or not why:
-        raise ValueError(f"{id}: does not agree; pass a verdict of {', '.join(EXPLAINED)} and why")
-    return otherwise
 
 
 def _unit(word: str) -> float:

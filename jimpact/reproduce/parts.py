@@ -79,18 +79,14 @@ def load_papers(root: Path) -> list[Paper]:
 
 def chosen(papers: Sequence[Paper], wanted: Sequence[str]) -> list[tuple[Paper, Part]]:
     """Parts by name: all, paper, or paper/part; without names, all."""
-    every = [(paper, part) for paper in papers for part in paper.parts]
-    names = {f"{paper.key}/{part.key}": {(paper.key, part.key)} for paper, part in every}
-    for paper, part in every:
-        names.setdefault(paper.key, set()).add((paper.key, part.key))
-        names.setdefault("all", set()).add((paper.key, part.key))
+    every = {(paper.key, f"{paper.key}/{part.key}"): (paper, part) for paper in papers for part in paper.parts}
+    names = {name for pair in every for name in pair} | {"all"}
     for name in wanted:
         if name not in names:
-            key = name.split("/")[0]
-            allowed = [n for n in names if n.startswith(f"{key}/")] or ["all", *(paper.key for paper in papers)]
+            own = [part for paper, part in every if paper == name.split("/")[0]]
+            allowed = own or ["all", *(paper.key for paper in papers)]
             raise ConfigError(f"{name}: nothing of that name to reproduce; pass one of {', '.join(allowed)}")
-    keys = set().union(*(names[name] for name in wanted or ["all"]))
-    return [(paper, part) for paper, part in every if (paper.key, part.key) in keys]
+    return [one for pair, one in every.items() if {"all", *pair} & set(wanted or ["all"])]
 
 
 def kept(paper: Paper, part: Part, root: Path, configs: Path, out: Path) -> Record | None:
