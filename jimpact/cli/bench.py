@@ -32,7 +32,7 @@ def add_command(commands: Any) -> None:
     one.add_argument("--batch", type=int, metavar="N", help="impacts of jimpact and of the C kernel (default 262144)")
     one.add_argument("--largest", type=int, metavar="N", help="largest batch of the sweep (default 1000000)")
     one.add_argument("--only", metavar="NAME,..", help="some of jimpact, diffrax, scipy, numpy, numba, c")
-    one.add_argument("--laws", action="store_true", help="measure every law instead of every accuracy of one")
+    one.add_argument("--laws", action="store_true", help="measure every law of jimpact instead of other programs")
     one.set_defaults(run=_bench, float32=False)
 
 

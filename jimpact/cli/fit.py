@@ -213,7 +213,7 @@ def _show_fit(screen: Console, found: Fit, intervals: dict[str, dict[str, tuple[
     if "bootstrap" in intervals and found.material.groups is None and groups < FEW_GROUPS:
         screen.print(f"- the bootstrap draws from {groups} groups only: its intervals are rough", soft_wrap=True)
     screen.print(
-        f"beyond the momentum floor the law leaves {found.excess:.3g} x the noise; "
+        f"the residual beyond the momentum floor is {found.excess:.3g} x the noise; "
         f"{found.agreed} of {found.starts} starts agree; AIC {found.aic:.1f}",
         soft_wrap=True,
     )

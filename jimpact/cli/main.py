@@ -42,7 +42,7 @@ __all__ = ["main"]
 
 FORMATS = (".png", ".svg", ".pdf")
 LEDGER = ("compression_work", "restitution_work", "friction_work", "kinetic_energy_change")
-LETTERS = "c compression ends, d begins anew, l direction invariant, s slip zero, r end"
+LETTERS = "c compression ends, d compression starts again, l direction of slip invariant, s slip zero, r end"
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 FIRST_ROWS = 5
 

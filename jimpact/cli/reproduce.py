@@ -30,7 +30,7 @@ def add_command(commands: Any) -> None:
     one.add_argument("what", nargs="*", metavar="WHAT", help="all (default), a paper, or paper/part; see --list")
     one.add_argument("--list", action="store_true", help="list papers and parts, compute nothing")
     one.add_argument("--out", type=Path, metavar="DIR", help="folder of the stored parts (default: out/reproduce)")
-    one.add_argument("--configs", type=Path, metavar="DIR", help="other configurations than those of the checkout")
+    one.add_argument("--configs", type=Path, metavar="DIR", help="folder of the configurations (default: configs)")
     one.add_argument("--again", action="store_true", help="compute finished parts again")
     one.add_argument("--json", action="store_true", help="print JSON instead of a table")
     one.set_defaults(run=_reproduce, float32=False)

@@ -1,4 +1,4 @@
-"""The command `jimpact stream`: solve the impacts of .npy files into .npy files, as many as the disk holds."""
+"""The command `jimpact stream`: solve the impacts of .npy files that may be larger than memory."""
 
 import argparse
 from pathlib import Path
@@ -20,7 +20,7 @@ ABOUT = "After an interruption, the same command resumes. Bad impacts are counte
 
 def add_command(commands: Any) -> None:
     """Add `stream` to the command line."""
-    one = commands.add_parser("stream", help="solve the impacts of .npy files, as many as the disk holds", epilog=ABOUT)
+    one = commands.add_parser("stream", help="solve the impacts of .npy files larger than memory", epilog=ABOUT)
     one.add_argument("data", metavar="SOURCE", help=SOURCE)
     one.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the results; it is created")
     one.add_argument("--law", default="stronge", metavar="LAW", help=f"one of {', '.join(LAWS)} (default stronge)")

@@ -90,7 +90,7 @@ def collide_bodies(
 
 
 def _kept(before: Body, after: Body) -> Body:
-    """The body after, where an infinite mass or inertia keeps its motion even if the impulse is nan."""
+    """The body after the impact; an infinite mass or inertia keeps its motion even if the impulse is nan."""
     placed = jnp.isposinf(jnp.asarray(before.mass))[..., None]
     held = jnp.isposinf(jnp.diagonal(jnp.asarray(before.inertia), axis1=-2, axis2=-1)).all(-1, keepdims=True)
     return after._replace(

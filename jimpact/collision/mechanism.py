@@ -39,8 +39,8 @@ def collide_mechanism(
     """Let a mechanism collide at one contact; `options` as in `solve`, in the plane (k = 2) as in `solve_planar`.
 
     `jacobian` maps `speeds` to the relative velocity of the contact points along t1, t2, n (k = 3) or t, n (k = 2).
-    A lane without an answer has nan speeds. If the contact point can move in fewer than k directions, W is singular and
-    the lane INVALID: replace a joint by a heavy mass, or by a hinge of `collide_bodies`.
+    In a lane without an answer the speeds are nan. If the contact point can move in fewer than k directions, W is
+    singular and the lane is INVALID: replace a joint by a heavy mass, or by a hinge of `collide_bodies`.
     """
     W = inverse_inertia_generalized(mass_matrix, jacobian)
     jacobian = jnp.asarray(jacobian, W.dtype)

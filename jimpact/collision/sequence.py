@@ -4,11 +4,11 @@ Source: Chatterjee & Ruina 1998, section 6.4. The contact that approaches fastes
 impulse changes the velocities at all contacts (`inverse_inertia` couples contacts that share bodies). This is repeated
 until no contact approaches. A simultaneous impact is ill-posed, and this sequence gives one plausible result.
 
-* Ties. If approach speeds agree to round-off, `priority` decides (highest first; without it the lowest index), or a
-  random choice with a `key`, a new one at every impact.
+* Ties. If approach speeds agree to round-off, the contact with the highest `priority` collides first; without
+  `priority`, the contact with the lowest index. With a `key` the choice is random, and new at every impact.
 * Infinite sequences. With restitution below 1 the approach decays exponentially. The sequence ends when the energy of
   approach, the sum of v^2 / 2w over approaching contacts, has decayed to the share `decay` of its initial value.
-* Bound. If `most` impacts do not suffice the lane is UNFINISHED.
+* Bound. If `most` impacts do not suffice, the lane is UNFINISHED.
 * Hinges. A hinge is a contact that always stops, in all directions, for any velocity (section 6.5).
 """
 

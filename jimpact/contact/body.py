@@ -34,7 +34,7 @@ __all__ += [
 
 
 class Body(NamedTuple):
-    """A rigid body. Infinite mass does not translate; inertia with an infinite diagonal does not rotate."""
+    """A rigid body. With infinite mass it does not translate; with an infinite inertia diagonal it does not rotate."""
 
     mass: Scalar  # kg
     inertia: Matrix3  # about the centre of mass, world axes, kg m^2

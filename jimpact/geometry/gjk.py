@@ -2,8 +2,8 @@
 
 The distance of the hulls is that of the origin from the hull of all differences y of their points. The method keeps a
 simplex of at most three differences. In each iteration it adds the difference that is furthest towards the origin, and
-reduces the simplex to the face nearest to the origin, with weights of at least zero. It ends when no difference is
-further.
+reduces the simplex to the face nearest to the origin, with weights of at least zero. The method ends when no difference
+is further towards the origin.
 
 `nearest` finds the simplex, which has no derivative. For a given simplex `witnesses` are smooth functions of the
 points.

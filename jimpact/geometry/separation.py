@@ -174,7 +174,7 @@ def _swell(oval: Oval, normal: Vector3) -> Vector3:
 
 
 def _direction(v: Vector3) -> Vector3:
-    """The unit vector along v; for a zero vector, up and without a derivative."""
+    """The unit vector along v; for a zero vector the unit vector along z, without a derivative."""
     square = _dot(v, v)
     good = square > 0
     upright = jnp.asarray([0, 0, 1], v.dtype)

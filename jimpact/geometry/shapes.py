@@ -59,7 +59,7 @@ class Ellipsoid(NamedTuple):
 
 
 class Hull(NamedTuple):
-    """The convex hull of points, rounded by a radius: a box, a polyhedron, a capsule, a coin by its rim."""
+    """The convex hull of points, rounded by a radius: a box, a polyhedron, a capsule, the rim of a coin."""
 
     points: Float[Array, "... k 3"]
     radius: Scalar = 0.0  # type: ignore[assignment]

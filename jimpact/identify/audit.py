@@ -24,10 +24,10 @@ __all__ = ["Audit", "Suspicion", "audit"]
 SIGMAS = 3.0  # standard deviations that count as beyond noise
 PLAUSIBLE_FRICTION = 2.0
 OUTLIER = 0.01  # probability that the largest residual of all impacts is as large, if noise is Gaussian
-FAR_BETTER = 0.5  # largest residual with a reported mistake undone, relative to the residual as given
+FAR_BETTER = 0.5  # largest residual after a reported mistake is corrected, relative to the residual as given
 LEAST_EVIDENCE = 10.0  # least gain of log-likelihood for a reported mistake
 MANY_CHANNELS = 7  # largest number of channels for which every combination of signs is tried
-STEADY = 0.05  # slip after that counts as zero if noise is not known, relative to the slip before
+STEADY = 0.05  # slip after the impact that counts as zero if noise is not known, relative to the slip before
 DEGREES = 180 / np.pi
 AXES = ("the first tangent", "the second tangent", "the normal")
 
@@ -37,7 +37,7 @@ class Suspicion(NamedTuple):
 
     mistake: str
     before: float  # residual that no impulse explains, in units of the noise, or else the share of impossible impacts
-    after: float  # the same with the mistake undone
+    after: float  # the same with the mistake corrected
     evidence: float  # gain of log-likelihood
 
     def __str__(self) -> str:
@@ -52,7 +52,7 @@ class Audit:
     channels: tuple[str, ...]
     floor: Floor
     freedom: int
-    reduced: float  # squared residual of the floor per degree of freedom, in units of the noise: 1 if that is right
+    reduced: float  # squared residual of the floor per degree of freedom, in units of the noise: 1 if noise is right
     noise_known: bool
     separating: np.ndarray
     pulling: np.ndarray  # impacts whose best impulse pulls
@@ -163,7 +163,7 @@ def _coverage(
 
 
 def _suspicions(rebounds: Rebounds, sigma: np.ndarray, floor: Floor) -> Iterator[Suspicion]:
-    """Mistakes whose undoing explains the data far better; the simplest of each kind."""
+    """Mistakes whose correction explains the data far better; the simplest of each kind."""
     v = np.asarray(rebounds.velocity)
     if np.mean(v[:, 2] > 0) > 0.5:
         yield Suspicion(
@@ -179,7 +179,7 @@ def _suspicions(rebounds: Rebounds, sigma: np.ndarray, floor: Floor) -> Iterator
 
 
 def _by_floor(rebounds: Rebounds, sigma: np.ndarray, floor: Floor) -> Iterator[Suspicion]:
-    """The mistake whose undoing leaves the least residual that no impulse explains."""
+    """The mistake whose correction leaves the least residual that no impulse explains."""
     freedom, least, best = int(floor.freedom.sum()), float(floor.chi2.sum()), None
     for mistake, observation, baseline, unit in _mistakes(rebounds):
         chi2 = float(momentum_floor(_changed(rebounds, observation, baseline), sigma * unit).chi2.sum())
@@ -194,7 +194,7 @@ def _by_floor(rebounds: Rebounds, sigma: np.ndarray, floor: Floor) -> Iterator[S
 
 
 def _by_count(rebounds: Rebounds) -> Iterator[Suspicion]:
-    """The mistake whose undoing leaves the fewest impossible impacts; for contact velocities, which have no floor."""
+    """The mistake whose correction leaves fewest impossible impacts; for contact velocities, which have no floor."""
     if not np.allclose(np.asarray(rebounds.baseline), np.asarray(rebounds.velocity)):
         return
     n, here = len(rebounds), _impossible_share(rebounds)

@@ -65,8 +65,8 @@ def compare_laws(
 ) -> Comparison:
     """Fit each law with all its parameters, and predict every group from the others.
 
-    All scores use the same noise: that of the data, or, where it is unknown, that of the most likely law. The default
-    of `folds` is 5, or the number of groups if that is less.
+    All scores use the same noise: that of the data, or, if the noise is unknown, that of the most likely law. The
+    default of `folds` is 5, or the number of groups if there are fewer.
     """
     laws = tuple(LAWS) if laws is None else tuple(laws)
     if not laws:

@@ -11,8 +11,8 @@ There are three kinds of file, distinguished by their columns; `_after` marks ob
 r is the contact point minus the centre of mass (m), v the velocity of the centre of mass (m/s), w the angular velocity
 (rad/s), I the inertia about the centre of mass (kg m^2), W the inverse inertia (1/kg). Inertia is in world axes, or in
 body axes if there are qw qx qy qz, the rotation from body to world. Optional columns are group (a word or number per
-row), and the standard deviation of the noise of each observation, noise_vx and so on; it is estimated if the cell is
-empty or the column missing. An empty cell of an observation means that it was not measured.
+row), and the standard deviation of the noise of each observation, noise_vx and so on. The noise is estimated if the
+cell is empty or the column missing. An empty cell of an observation means that the channel was not measured.
 
 A number that is the same for all rows may be passed as a constant instead of a column.
 """
@@ -182,7 +182,7 @@ def _bodies(table: _Table) -> Rebounds:
     normal = np.broadcast_to([0.0, 0.0, 1.0], (len(mass), 3))
     if table.has("nx"):
         normal = table.stack("nx", "ny", "nz")
-        table.check(np.abs(np.linalg.norm(normal, axis=-1) - 1) < UNIT, "nx", "the normal has not unit length")
+        table.check(np.abs(np.linalg.norm(normal, axis=-1) - 1) < UNIT, "nx", "the normal does not have unit length")
     body = Body(*map(jnp.asarray, (mass, inertia, np.zeros_like(normal), before[:, :3], before[:, 3:])))
     rebound = body._replace(velocity=jnp.asarray(after[:, :3]), angular_velocity=jnp.asarray(after[:, 3:]))
     point = jnp.asarray(table.stack("rx", "ry", "rz"))
@@ -206,7 +206,7 @@ def _inertia(table: _Table) -> np.ndarray:
         return I
     w, x, y, z = (table.numbers(name) for name in QUATERNION)
     length = np.sqrt(w * w + x * x + y * y + z * z)
-    table.check(np.abs(length - 1) < UNIT, "qw", "the quaternion qw qx qy qz has not unit length")
+    table.check(np.abs(length - 1) < UNIT, "qw", "the quaternion qw qx qy qz does not have unit length")
     w, x, y, z = (a / length for a in (w, x, y, z))
     R = np.stack(
         [

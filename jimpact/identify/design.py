@@ -1,7 +1,7 @@
 """Design of experiments: the information in planned drops, and the most informative ones.
 
-The observation of a planned drop is ignored: build `Rebounds` with the velocities before also as those after, and with
-the noise that the instrument will have.
+The observations of planned drops are ignored: build `Rebounds` whose velocities after the impact are those before it,
+with the noise of the instrument.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ __all__ = ["Plan", "plan"]
 
 @dataclass(frozen=True)
 class Plan:
-    """Information in planned drops, if the parameters are about as assumed."""
+    """Information in planned drops, if the parameters are close to the assumed values."""
 
     names: tuple[str, ...]
     each: np.ndarray  # (n, p, p) Fisher information of each drop

@@ -104,9 +104,9 @@ class Fit:
 
     @property
     def excess(self) -> float:
-        """Residual of the law beyond the momentum floor, in units of the noise; 1 is perfect.
+        """Residual of the law beyond the momentum floor, in units of the noise; 1 if the law is right.
 
-        If the noise was estimated, the unit is the noise of the floor, or nan if there is no floor.
+        If the noise was estimated, the unit is the noise of the floor; the result is nan if there is no floor.
         """
         floor, free = self.floor.chi2.sum(), self.floor.freedom.sum()
         freedom = np.isfinite(self.sigma).sum() - len(self.names) - free
@@ -116,7 +116,7 @@ class Fit:
 
     @property
     def no_answer(self) -> int:
-        """Number of impacts for which the law has no answer, and the fit predicts zero impulse."""
+        """Number of impacts for which the law has no answer; the fit predicts zero impulse for them."""
         still = (self.predict() == np.asarray(self.rebounds.baseline)).all(-1)
         return int((still & (np.asarray(self.rebounds.velocity)[:, 2] < 0)).sum())
 
@@ -129,8 +129,8 @@ class Fit:
             words.append(f"the law has no answer for {self.no_answer} impacts; its domain: {domain}")
         if self.excess > UNEXPLAINED:
             words.append(
-                f"the law does not explain the data, it leaves {self.excess:.3g} x the noise: intervals are too "
-                "narrow; look at the audit, try another law, or a material that differs by group or speed"
+                f"the law does not explain the data: its residual is {self.excess:.3g} x the noise, and intervals are "
+                "too narrow; look at the audit, try another law, or a material that differs by group or speed"
             )
         return words
 
@@ -260,7 +260,7 @@ def _check_numbers(starts: int, seed: int, heavy_tails: float | None) -> None:
 
 
 def _check_count(sigma: np.ndarray, size: int, estimated: np.ndarray) -> None:
-    """If noise is estimated, there must be more measured numbers than parameters."""
+    """Raise an error if noise is to be estimated and there are not more measured numbers than parameters."""
     measured, unknown = int(np.isfinite(sigma).sum()), size + int(estimated.sum())
     if estimated.any() and measured <= unknown:
         raise ValueError(
@@ -284,7 +284,7 @@ def _with_noise(
 
 
 def _noise(choice: Choice, material: Material, problem: Problem, free: np.ndarray) -> np.ndarray:
-    """Noise (n, k); unknown noise from the residuals of the channel, less degrees of freedom for the parameters."""
+    """Noise (n, k); unknown noise from the residuals of the channel. Parameters reduce the degrees of freedom."""
     rebounds, sigma, heaviness = problem.rebounds, np.asarray(problem.sigma, float), float(problem.heaviness)
     numbers = material.natural(jnp.asarray(free))
     there, open_ = np.isfinite(sigma), np.isnan(np.asarray(rebounds.noise))

@@ -38,7 +38,7 @@ __all__ = [
     "sampled",
 ]
 
-EXPLORED = 1024  # impacts of the sample; more do not change to which minimum a start leads
+EXPLORED = 1024  # impacts of the sample; more impacts do not change the minimum that a start reaches
 BATCH = 8  # largest number of starts in one call
 LANES = 32_768  # largest number of starts x impacts in one call
 STEPS = 60
@@ -230,7 +230,7 @@ def sampled(problem: Problem, seed: int) -> Problem:
 
 
 def _ordered(found: Found) -> Found:
-    """The best first; of equally good ones (as if nothing slips) the one with the smallest numbers first."""
+    """The ends, the best first; of equally good ends (as when no impact slips) that with the smallest numbers first."""
     best = found.cost <= found.cost.min() + EQUAL
     order = np.lexsort((np.where(best, np.abs(found.free).sum(1), 0), np.where(best, -np.inf, found.cost)))
     return Found(*(a[order] for a in found))

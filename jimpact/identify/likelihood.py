@@ -1,12 +1,12 @@
 """Likelihood of measured rebounds under a law and its coefficients.
 
 `predict` gives the channels without noise. Its derivative with respect to the coefficients is computed once per impact,
-in forward mode, because the coefficients of one impact do not affect another: a fit with a hundred parameters takes the
-same passes over the data as one with two.
+in forward mode, because the coefficients of one impact do not affect another: a fit with a hundred parameters takes as
+many passes over the data as a fit with two.
 
 Residuals are whitened by the noise: r has unit variance where the model is right. With heavy tails the residuals of
-one impact follow a multivariate Student distribution (Lange, Little & Taylor 1989); r is then rescaled, per impact, so
-that half its square is still minus the log-likelihood, and least squares maximise it.
+one impact follow a multivariate Student distribution (Lange, Little & Taylor 1989). Then r is rescaled, per impact, so
+that half its square is still minus the log-likelihood, and least squares maximise the likelihood.
 
 The data themselves (inverse inertia, velocity before) have no derivative here.
 """

@@ -78,7 +78,7 @@ class Rebounds:
         group: Int[ArrayLike, "..."] | None = None,
         channels: Sequence[str] = (),
     ) -> "Rebounds":
-        """Check, broadcast and flatten; every other constructor calls this. If `noise` is None it is estimated."""
+        """Check, broadcast and flatten; all other constructors call this one. If `noise` is None it is estimated."""
         k = jnp.shape(observation)[-1] if jnp.ndim(observation) else 0
         if not k:
             raise ValueError(f"observation has shape {jnp.shape(observation)}; pass (..., k) with k channels")

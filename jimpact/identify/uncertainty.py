@@ -24,7 +24,7 @@ __all__ = ["Profile", "Solved", "Verdict", "bootstrap", "intervals", "profile", 
 
 METHODS = ("curvature", "profile", "bootstrap")
 EXCLUDED = 16.0  # fall of twice the log-likelihood: four standard deviations
-SURE = 10.0  # times that: a value excluded by a sample of the impacts with this margin is excluded by all impacts
+SURE = 10.0  # x EXCLUDED: a value that a sample of the impacts excludes with this margin is excluded by all impacts
 STUCK_FRICTION = 1e3  # friction at which every contact sticks that can stick
 NARROW = 0.25  # largest interval at an end of the range that counts as known, relative to the range
 PER_SIDE = 8  # values of a profile on each side of the estimate in one round
@@ -189,7 +189,7 @@ def _verdict(fit: Solved, i: int, fall: np.ndarray) -> Verdict:
 
 
 def _alone(fit: Solved, i: int, otherwise: Verdict) -> Verdict:
-    """The verdict that only a combination with another parameter is known, or else `otherwise`."""
+    """The verdict that only a combination with another parameter is known, if this is so; else `otherwise`."""
     if np.isfinite(fit.covariance[i, i]):
         return otherwise
     scale = np.sqrt(np.diag(fit.information))

@@ -8,12 +8,12 @@ Both are compiled, and map over batches with `jax.vmap`. Contacts that touch at 
 `jimpact.resolve_contacts`. `jimpact.interop.mjx_contact` describes frames, conventions, and contact points that cannot
 move in all directions.
 
-A step advances without contact forces to the instant of the first impact, lets the contact collide, and continues to
-its end. Contacts that approach more slowly than `rest_speed` do not bounce: they stop at the end of the step
+`step` advances without contact forces to the instant of the first impact, lets the contact collide, and continues to
+the end of the step. Contacts that approach more slowly than `rest_speed` do not bounce: they stop at this end
 (restitution 0, with friction), and their penetration is removed, so that bodies rest and slide without sinking. A body
 that rests on several corners creeps a little, since its contacts stop one after another. Choose the integrator RK4 in
-the model: free flight is then exact. With others, energy and time of flight are correct only to first order in the
-step.
+the model: then free flight is exact. With other integrators, energy and time of flight are correct only to first order
+in the step.
 
 `apply_impacts` is differentiable. `step` finds the instant of the impact by iteration; its derivative with respect to
 state and materials raises an error.
@@ -72,8 +72,8 @@ def apply_impacts(
         options: as in `jimpact.resolve_contacts`.
 
     Returns:
-        ImpactStep: if an impact has no answer (`contacts.outcome` is INVALID or OUTSIDE) qvel is nan; if `most` impacts
-        did not suffice (UNFINISHED) it is that after the last of them.
+        ImpactStep: if an impact has no answer (`contacts.outcome` is INVALID or OUTSIDE), qvel is nan; if `most`
+        impacts did not suffice (UNFINISHED), qvel is the velocity after the last of them.
     """
     _check(model, data, options)
     friction, restitution = _material(friction, restitution, data)

@@ -5,14 +5,14 @@ of geom 1, and the rows of the Jacobian are those of MuJoCo's frame in the order
 
 A contact point of a mechanism may be unable to move in some tangential direction: a planar arm cannot leave its plane,
 and W = J M^-1 J^T is singular. There is no slip in that direction, so friction has no component there, and the result
-does not depend on the inverse inertia in that direction. `reachable` replaces it by that along the normal. The impact
-is then solved in the remaining directions, which for a planar arm is the plane. An impulse in the replaced direction
-would move no joint.
+does not depend on the inverse inertia in that direction. `reachable` replaces this entry by the inverse inertia along
+the normal. The impact is then solved in the remaining directions, which for a planar arm is the plane. An impulse in
+the replaced direction would move no joint.
 
 If the point can move only along one oblique line, like the tip of a hammer that slides as it lifts, W is still
-singular. It gets the largest mobility that counts as none, in every direction, and the impact is the limit of such
-impacts. A contact that no impulse can open, because the point cannot move along the normal (a turntable on a floor), is
-inert.
+singular. W then gets the largest mobility that counts as zero, in every direction, and the impact is the limit of such
+impacts. A contact that no impulse can open, because the point cannot move along the normal (a turntable on a floor),
+gets no impulse.
 
 | symbol | meaning | shape |
 |---|---|---|
@@ -39,7 +39,7 @@ except ImportError as error:
 
 __all__ = ["ContactSpace", "contact_space", "jacobians", "positions", "reachable"]
 
-ROUND_OFF = 64  # x epsilon x the trace of W: less mobility than this is none
+ROUND_OFF = 64  # x epsilon x the trace of W: less mobility than this counts as zero
 
 
 class ContactSpace(NamedTuple):
@@ -87,7 +87,7 @@ def reachable(W: Float[Array, "3 3"]) -> Float[Array, "3 3"]:
     """W, made positive definite.
 
     Tangential directions in which the contact point cannot move get the inverse inertia along the normal. If the point
-    moves along one line only, all directions get the mobility that counts as none.
+    moves along one line only, all directions get the largest mobility that counts as zero.
     """
     W = 0.5 * (W + W.T)
     T, normal = W[:2, :2], W[2, 2]

@@ -43,9 +43,9 @@ def solve(
 ) -> Impact:
     """`jimpact.solve` for tensors: the same arguments and options, and an `Impact` of tensors.
 
-    Tensors are float32 or float64 and on one device; the widest dtype among them is that of the result and of numbers.
-    Tensors of float64 need `jax.config.update("jax_enable_x64", True)`. All arguments that are not options are
-    differentiable. A lane without an answer is nan and adds zero to every gradient.
+    Tensors are float32 or float64 and on one device. Results, and arguments that are numbers, get the widest dtype of
+    the tensors. Tensors of float64 need `jax.config.update("jax_enable_x64", True)`. All arguments that are not options
+    are differentiable. A lane without an answer is nan and adds zero to every gradient.
     """
     given = {
         "inverse_inertia": inverse_inertia,
@@ -161,7 +161,7 @@ def _tensor(name: str, value: Any, dtype: torch.dtype, device: torch.device) -> 
 
 
 def _device(tensors: dict[str, torch.Tensor]) -> torch.device:
-    """The device of all tensors, which JAX must support, too."""
+    """The device of all tensors; JAX must support it, too."""
     devices = {tensor.device for tensor in tensors.values()} or {torch.device("cpu")}
     if len(devices) > 1:
         listed = ", ".join(f"{name} on {tensor.device}" for name, tensor in tensors.items())

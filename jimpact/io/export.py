@@ -48,7 +48,7 @@ def export_solve(
     Args:
         law, accuracy, rule: as in `solve`.
         dtype: "float32" or "float64" of all arrays; float64 needs `jax_enable_x64`, for the export and for calls.
-        platforms: where the program shall run: any of "cpu", "cuda", "rocm", "tpu". None needs to be present.
+        platforms: where the program will run: any of "cpu", "cuda", "rocm", "tpu". They need not be present.
         gradient: also return the gradient of sum(weights * field), summed over the fields that have derivatives.
         fields: the results: any of impulse, velocity, outcome, and the fields of `ImpactInfo`.
 

@@ -62,9 +62,9 @@ def solve_files(
     again: bool = False,
     progress: Progress = iter,
 ) -> Summary:
-    """Solve the impacts of .npy files into .npy files, as many as the disk holds.
+    """Solve the impacts of .npy files, and write the results to .npy files. The files may be larger than memory.
 
-    Called again after an interruption, it resumes after the last finished chunk, and refuses if inputs or options
+    After an interruption, the same call resumes after the last finished chunk. It raises an error if inputs or options
     have changed. Only `chunk` may change, since it does not affect results.
 
     Args:

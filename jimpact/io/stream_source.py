@@ -76,7 +76,7 @@ def _checked(files: dict[str, Path], numbers: Mapping[str, float]) -> Source:
             )
     lengths = {name: len(array) for name, array in arrays.items() if array.shape != TAILS[name]}
     if not lengths:
-        raise StreamError("no file has a row per impact; call jimpact.solve for a single one")
+        raise StreamError("no file has a row per impact; call jimpact.solve for a single impact")
     if len(set(lengths.values())) > 1:
         raise StreamError(f"numbers of impacts differ: {', '.join(f'{files[k]} has {n}' for k, n in lengths.items())}")
     dtype = np.result_type(*(array.dtype for array in arrays.values())).newbyteorder("=")

@@ -29,7 +29,7 @@ __all__ = ["FIELDS", "RECORD", "Record", "append", "close", "resume", "writing"]
 
 FIELDS = (*Impact._fields[:-1], *ImpactInfo._fields)
 RECORD = "stream.json"
-ANEW = "pass another destination, or again=True (--again) to begin anew"
+ANEW = "pass another destination, or again=True (--again) to start from the beginning"
 
 
 class Record(NamedTuple):
@@ -75,7 +75,7 @@ def resume(folder: Path, shapes: Mapping[str, Any], begun_with: dict[str, str], 
     if old is None:
         there = [path for name in FIELDS for path in _names(folder, name) if path.exists()]
         if there and not again:
-            raise StreamError(f"{there[0]}: exists, and no {RECORD} tells what it is; {ANEW}")
+            raise StreamError(f"{there[0]}: exists, but no {RECORD} describes it; {ANEW}")
     else:
         _compare(folder, old.begun_with, begun_with)
     if old is not None and old.finished:
@@ -137,7 +137,7 @@ def _check_outputs(folder: Path, shapes: Mapping[str, Any], record: Record) -> N
         path = part if part.exists() or record.finished < record.impacts else final
         array = mapped(path) if path.exists() else None
         if array is None or (array.shape, array.dtype) != (wanted.shape, wanted.dtype):
-            raise StreamError(f"{path}: is not the file that {RECORD} tells of; {ANEW}")
+            raise StreamError(f"{path}: is not the file that {RECORD} describes; {ANEW}")
 
 
 def _begin(folder: Path, shapes: Mapping[str, Any], record: Record) -> Record:

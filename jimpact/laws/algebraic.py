@@ -1,4 +1,4 @@
-"""Functions of a contact plane for algebraic laws, in the letters of `slip/flow.py`."""
+"""Functions of a contact plane for algebraic laws, with the symbols of `slip/flow.py`."""
 
 from jimpact.slip.flow import Plane, solve_b
 from jimpact.types import Scalar

@@ -4,7 +4,7 @@ Source: Anitescu & Potra 1997; Chatterjee & Ruina 1998, section 4.2.4; here with
 linear complementarity problem approximates by a pyramid. Assumptions: compression ends with zero normal velocity, and
 either without slip or with friction against the final slip (Whittaker's law without rebound). Expansion adds e times
 the normal impulse of compression (Poisson), again with friction against the final slip, if any. If the bodies still
-approach then, the normal impulse of expansion grows until they do not. Domain: that of Whittaker's law without rebound.
+approach after expansion, its normal impulse grows until they do not. Domain: that of Whittaker's law without rebound.
 The law does not gain energy.
 """
 
@@ -66,5 +66,5 @@ LAW = Law(
     reference="Anitescu & Potra 1997; Chatterjee & Ruina 1998, section 4.2.4",
     parameters=("friction", "restitution"),
     may_gain_energy=False,
-    domain="impacts in which some friction opposes the slip that it leaves",
+    domain="impacts that have an impulse whose friction opposes the final slip",
 )

@@ -5,7 +5,7 @@ normal and the approach speed are 1. `solve` scales the input and replaces bad l
 
 | letter     | meaning                                                       |
 |------------|---------------------------------------------------------------|
-| x, y, v    | sliding velocity and normal velocity                          |
+| x, y, v    | slip (two components) and normal velocity                     |
 | ix, iy, p  | tangential and normal impulse                                 |
 | e, e_t     | normal and tangential restitution                             |
 """
@@ -81,13 +81,13 @@ def answer(given: Given, ix: Scalar, iy: Scalar, p: Scalar, inside: Flag, finish
     """The answer of an algebraic law: velocities and energy follow from the impulse; `known` has other fields."""
     x, y, v = moved(given.plane, given.x, given.y, given.v, ix, iy, p)
     unknown = jnp.full_like(p, jnp.nan)
-    none = jnp.where(jnp.isnan(p), 0, -1).astype(jnp.int32)  # -1, but spread over devices like p
+    none = jnp.where(jnp.isnan(p), 0, -1).astype(jnp.int32)  # -1, sharded over devices like p
     energy = 0.5 * (ix * (given.x + x) + iy * (given.y + y) + p * (given.v + v))
     info = ImpactInfo(*(none if name in ("compressions", "mode") else unknown for name in ImpactInfo._fields))
     return Answer(ix, iy, p, x, y, v, inside, finished, info._replace(kinetic_energy_change=energy, **known))
 
 
 def plausible(ix: Scalar, iy: Scalar, p: Scalar, v: Scalar, static: Scalar, slack: float) -> Flag:
-    """Whether the result is finite, pushes, does not approach, and is within the friction cone, as for every law."""
+    """Whether the result is finite, pushes, does not approach and is in the friction cone, as every law requires."""
     cone = norm(ix, iy) <= static * p * (1 + slack) + slack * p
     return jnp.isfinite(ix + iy + p) & (p > 0) & (v >= -slack * (1 + p)) & cone

@@ -107,7 +107,7 @@ def _restitution(given: Given, rule: StopRule, at: At, rested: Flag, stick: Flag
 
 
 def _sliding_ends(plane: Plane, at: At, slides: Flag) -> tuple[At, Flag]:
-    """The state with zero slip and |tangential impulse| = mu x normal impulse, and, in lanes that slide, if it exists.
+    """The state with zero slip and |tangential impulse| = mu x normal impulse; whether it exists, in lanes that slide.
 
     With b = B^-1 gamma and u = B^-1 d the condition is |b + u p| = mu p; the smallest p > 0 is taken.
     """
@@ -162,5 +162,5 @@ LAW = Law(
     parameters=("friction", "restitution"),
     may_gain_energy=True,
     rules=("poisson", "stronge"),
-    domain="impacts in which compression and restitution end, and not in approach",
+    domain="impacts in which compression and restitution end, and the bodies do not approach afterwards",
 )

@@ -28,5 +28,5 @@ LAW = Law(
     reference="Whittaker 1904; Kane & Levinson 1985; Chatterjee & Ruina 1998, section 4.2.2",
     parameters=("friction", "restitution"),
     may_gain_energy=True,
-    domain="impacts in which some friction opposes the slip that it leaves",
+    domain="impacts that have an impulse whose friction opposes the final slip",
 )

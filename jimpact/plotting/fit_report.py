@@ -27,11 +27,11 @@ def fit_page(fit: Fit, audit: Audit, intervals: dict[str, dict[str, tuple[float,
     parts += ["<h2>How well is each parameter known?</h2>"]
     parts += [figure(plot_fit.profiles(fit), "Profile likelihood; if it is a parabola, curvature suffices.")]
     parts += ["<h2>The data</h2>", _data(audit, False), _audit(audit)]
-    parts += ["<h2>Does the law explain them?</h2>", _goodness(fit)]
+    parts += ["<h2>Does the law explain the data?</h2>", _goodness(fit)]
     parts += [figure(plot_fit.measured(fit), "Predicted against measured, in the units of each channel.")]
     parts += [figure(plot_fit.residuals(fit), "Residuals; red: those of the best impulse without any law.")]
     parts += ["<h2>The worst impacts</h2><p>Impact 0 is the first row of the data.</p>", _worst(fit)]
-    caption = "Sliding velocity during the impact by the law, and its measured value after the impact."
+    caption = "Slip during the impact by the law, and the measured slip after the impact."
     parts += [figure(plot_fit.worst(fit), caption) if known else ""]
     return page("Friction and restitution", parts)
 
@@ -173,7 +173,7 @@ def _goodness(fit: Fit) -> str:
     estimated = " (estimated)" if fit.estimated.any() else ""
     channels = table(["channel", "rms of the law", "rms of any impulse", f"noise{estimated}"], rows)
     words = (
-        f"Beyond the momentum floor the law leaves {fit.excess:.3g} times the noise. Log-likelihood "
+        f"The residual beyond the momentum floor is {fit.excess:.3g} times the noise. Log-likelihood "
         f"{fit.log_likelihood:.1f}, AIC {fit.aic:.1f}, BIC {fit.bic:.1f}; {fit.agreed} of {fit.starts} starts agree."
     )
     cautions = "".join(f"<p class=warn>{text(words[0].upper() + words[1:])}.</p>" for words in fit.cautions)

@@ -96,7 +96,7 @@ def reached(inverse_inertia: ArrayLike, velocity: ArrayLike, friction: ArrayLike
     For `REGION` they follow its boundary: tangential restitution -1, restitution 1, and the other two sides.
     """
     if law not in (*CURVES, REGION):
-        raise ValueError(f"law={law!r} has no place here; pass one of {', '.join(map(repr, (*CURVES, REGION)))}")
+        raise ValueError(f"law={law!r} cannot be drawn here; pass one of {', '.join(map(repr, (*CURVES, REGION)))}")
     impact = _checked(inverse_inertia, velocity, friction)
     up, one = np.linspace(0, 1, SAMPLES), np.ones(SAMPLES)
     e, extra = up, {}

@@ -102,7 +102,7 @@ def claimed(holds: Any, digits: float | None = None, **words: Any) -> Computed:
 
 
 def only(value: Any = "", digits: float | None = None, **words: Any) -> Computed:
-    """A result without a print to compare with, for rows that are `new` or `unchecked`."""
+    """A result that has no printed value to compare with, for rows that are `new` or `unchecked`."""
     return Computed(value, True, digits, words)
 
 

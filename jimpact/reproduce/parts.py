@@ -85,7 +85,7 @@ def chosen(papers: Sequence[Paper], wanted: Sequence[str]) -> list[tuple[Paper, 
         if name not in names:
             own = [part for paper, part in every if paper == name.split("/")[0]]
             allowed = own or ["all", *(paper.key for paper in papers)]
-            raise ConfigError(f"{name}: nothing of that name to reproduce; pass one of {', '.join(allowed)}")
+            raise ConfigError(f"{name}: no paper or part has this name; pass one of {', '.join(allowed)}")
     return [one for pair, one in every.items() if {"all", *pair} & set(wanted or ["all"])]
 
 

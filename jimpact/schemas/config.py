@@ -106,7 +106,7 @@ def _range(value: Any) -> Any:
 
 def _rising(value: tuple[float, float]) -> tuple[float, float]:
     if value[0] > value[1]:
-        raise ValueError("the range [lowest, highest] runs the wrong way")
+        raise ValueError("the range [lowest, highest] must not decrease")
     return value
 
 

@@ -1,10 +1,10 @@
 """Two bodies that may hit each other: the time of contact, and the contact point.
 
-Each is an oval (`jimpact.geometry.separation`): an ellipsoid, or the hull of points, the core, rounded by a radius. So
-there is a normal even where a corner meets an edge.
+Each body is an `Oval` (`jimpact.geometry.separation`): an ellipsoid, or the hull of points (the core) rounded by a
+radius. So there is a normal even where a corner meets an edge.
 
-Along a direction n the gap is the least n . (a - b) of all points a and b of the cores, less the extents of the
-ellipsoids or balls. The time in which it can close is bounded as for planes. The direction turns with the nearest
+Along a direction n the gap is the least n . (a - b) of all points a and b of the cores, minus the extents of the
+ellipsoids or balls. The time in which this gap can close is bounded as for planes. The direction turns with the nearest
 features, such as a corner and a face, so that bodies that separate have a growing gap.
 """
 
@@ -82,7 +82,7 @@ class TwoBodies(NamedTuple):
         return jnp.min(now.value, (-1, -2)) + self._near(motion), size
 
     def meet(self, motion: Pair, limit: Scalar, rest: Scalar, going: Flag) -> Meeting:
-        """When the bodies first touch and approach, and which of their points are nearest to the contact."""
+        """The first contact at which the bodies approach: its time, and the points nearest to it."""
         self, start, limit, rest = lax.stop_gradient((self, motion, limit, rest))
 
         def see(motion: Pair) -> Look:
@@ -157,7 +157,7 @@ class TwoBodies(NamedTuple):
         return divide(self._near(motion), self._speed(motion))
 
     def _outside(self, motion: Pair) -> Scalar:
-        """Time in which the balls that contain the bodies do not touch: half of |x + v t|^2 - r^2 is a parabola."""
+        """Time in which the balls that contain the bodies do not touch: (|x + v t|^2 - r^2) / 2 is a parabola in t."""
         x, v = motion.a.position - motion.b.position, motion.a.velocity - motion.b.velocity
         r = reach(self.solid_a.shape) + reach(self.solid_b.shape)
         square, rate, second = jnp.sum(x * x, -1) - r * r, jnp.sum(x * v, -1), jnp.sum(v * v, -1)
@@ -187,7 +187,7 @@ class TwoBodies(NamedTuple):
 
 
 def _less(now: Gaps, solid: Solid, turn: Turning, towards: Directions) -> Gaps:
-    """Gaps less the extent of one body beyond its core."""
+    """Gaps minus the extent of one body beyond its core."""
     if not isinstance(solid.shape, Ellipsoid):
         return now._replace(value=now.value - _size(solid)[..., None])
     h = support(solid.shape, turn, towards)

@@ -49,7 +49,7 @@ class BodyAndPlanes(NamedTuple):
         return jnp.min(now.value + self._near(motion), (-1, -2)), reach(self.solid.shape)
 
     def meet(self, motion: Motion, limit: Scalar, rest: Scalar, going: Flag) -> Meeting:
-        """When the body first touches a plane that it approaches, and the indices of the point and the plane."""
+        """The first contact with a plane that the body approaches: its time, and the indices of point and plane."""
         self, start, limit, rest = lax.stop_gradient((self, motion, limit, rest))
         fastest = turning(self.solid, start).fastest
 
@@ -87,7 +87,7 @@ class BodyAndPlanes(NamedTuple):
     def _rate_noise(self, motion: Motion) -> Array:
         """Round-off of the rate of a gap."""
         speed = jnp.max(jnp.abs(motion.velocity), -1)
-        if not isinstance(self.solid.shape, Sphere):  # its gap does not depend on the spin
+        if not isinstance(self.solid.shape, Sphere):  # the gap of a sphere does not depend on the spin
             speed += jnp.max(jnp.abs(motion.angular_velocity), -1) * reach(self.solid.shape)
         return NEAR * jnp.finfo(speed.dtype).eps * speed[..., None, None]
 

@@ -3,8 +3,8 @@
 The flight is exact: a parabola, and the rotation of a free body. The search approaches the time of impact from before
 the contact. Each gap that might close, its first two derivatives and a bound of the third give a time during which
 nothing can touch. The bodies fly for this time, and the search repeats. Near a contact the remaining gap shrinks with
-the third power, so that few steps suffice. No step is too long, so that no contact is missed, however thin the corner
-or fast the spin. A sphere takes one step: its gap to a plane is a parabola.
+the third power, so that few steps suffice. No step is too long, so no contact is missed, even by a thin corner or a
+fast spin. A sphere needs one step: its gap to a plane is a parabola.
 """
 
 from collections.abc import Callable
@@ -50,7 +50,7 @@ __all__ = [
 
 M = TypeVar("M")
 
-ADVANCES = 1000  # steps towards a contact; about 10 suffice, but a body that spins beside a plane takes one per ANGLE
+ADVANCES = 1000  # steps towards a contact; about 10 suffice, but a body that spins beside a plane needs one per ANGLE
 ANGLE = 0.5  # rad: largest rotation in one step
 SCALES = tuple(ANGLE * 0.125**n for n in range(6))  # rad: rotations in the horizons h, of which the best is taken
 NEAR = 64  # x epsilon x the lengths that make up a gap: its round-off
@@ -90,7 +90,7 @@ class Contact(NamedTuple):
     """The parts that touch, if any do."""
 
     touching: Flag  # whether they touch, and approach or are slow
-    slow: Flag  # whether they are pressed, and neither approach nor leave faster than the speed of rest
+    slow: Flag  # whether they are pressed, and neither approach nor leave faster than `rest_speed`
     which: Any
 
 
@@ -104,7 +104,7 @@ class Look(NamedTuple):
 
 
 class Noise(NamedTuple):
-    """Round-off of gaps and of their rates, and the speed of rest; they broadcast to the shape of the gaps."""
+    """Round-off of gaps and of their rates, and `rest_speed`; all broadcast to the shape of the gaps."""
 
     gap: Array
     rate: Array
@@ -126,7 +126,7 @@ def fly(solid: Solid, motion: Motion, gravity: Vector3, time: Scalar) -> Motion:
 
 
 def turning(solid: Solid, motion: Motion) -> Turning:
-    """Orientation, spin, its rate, and a bound of the spin, which is 0 for a sphere: its gap does not depend on it."""
+    """Orientation, spin, rate of the spin, and a bound of the spin: 0 for a sphere, whose gap does not depend on it."""
     axes = rotation_matrix(motion.orientation)
     if isinstance(solid.shape, Sphere):
         still = jnp.zeros_like(motion.angular_velocity)
@@ -138,7 +138,7 @@ def turning(solid: Solid, motion: Motion) -> Turning:
 
 
 def later(solid: Solid, motion: Motion, gravity: Vector3, time: Scalar) -> Motion:
-    """The motion after a time whose value is round-off, with the derivative of that time."""
+    """The motion after a short time whose value is round-off; the result has the derivative of this time."""
     t = time[..., None]
     spin = jnp.concatenate([jnp.zeros_like(t), motion.angular_velocity], -1)
     return Motion(

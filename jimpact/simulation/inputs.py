@@ -21,7 +21,7 @@ __all__ = ["EXTRA", "GRAVITY", "MOTION_TAILS", "Inputs", "body_inputs", "harmles
 Arrays = dict[str, tuple[ArrayLike, tuple[int, ...]]]
 
 REST = 1e-3  # default `rest_speed`, in units of the speed after a fall by the size of the body
-ROUNDED = 1e-6  # error of a squared length that is normalised, as after rounding to single precision; more is INVALID
+ROUNDED = 1e-6  # error of a squared length that is corrected, as by rounding to single precision; more is INVALID
 GRAVITY = (0.0, 0.0, -9.81)  # m/s^2
 MOTION_TAILS = ((3,), (4,), (3,), (3,))
 EXTRA = ("static_friction", "tangential_restitution", "mixing")
@@ -84,7 +84,7 @@ def pair_inputs(
 
 
 def harmless(given: Inputs, default_rest: bool) -> tuple[Inputs, Flag]:
-    """The input with unit normals and quaternions, and balls at rest in invalid lanes; and which lanes are valid."""
+    """The input with unit normals and quaternions, and with balls at rest in invalid lanes; flags of valid lanes."""
     if isinstance(given.world, BodyAndPlanes):
         given = given._replace(world=given.world._replace(planes=_unit_planes(given.world.planes)))
     else:
@@ -98,7 +98,7 @@ def harmless(given: Inputs, default_rest: bool) -> tuple[Inputs, Flag]:
 
 
 def _rounded(world: TwoBodies) -> TwoBodies:
-    """The bodies; of two sharp hulls, which have no normal when they touch, the first gets a small radius."""
+    """The bodies. Two sharp hulls may have no normal where they touch; so the first of them gets a small radius."""
     a, b = world.solid_a.shape, world.solid_b.shape
     if not (isinstance(a, Hull) and isinstance(b, Hull)):
         return world
@@ -184,7 +184,7 @@ def _broadcast(arrays: Arrays) -> dict[str, Array]:
     """Arrays of one floating dtype and one batch shape."""
     checked = {name: floating(name, value, tail) for name, (value, tail) in arrays.items()}
     tails = {name: tail for name, (_, tail) in arrays.items()}
-    plain = (bool, int, float, list, tuple)  # these have no precision, and take that of the arrays
+    plain = (bool, int, float, list, tuple)  # these have no precision; they take that of the arrays
     dtype = jnp.result_type(*(a for name, a in checked.items() if not isinstance(arrays[name][0], plain)))
     if dtype not in (jnp.float32, jnp.float64):
         raise TypeError(f"inputs have dtype {dtype}; pass float32 or float64")

@@ -25,7 +25,7 @@ class Ending(IntEnum):
 
     DURATION = 0  # the duration has passed
     IMPACTS = 1  # the number of impacts was reached: `end` is just after the last
-    RESTING = 2  # a lasting contact: see `simulate.py`; `end` is at its beginning
+    RESTING = 2  # a lasting contact, see `simulate.py`: `end` is at its beginning
     FREE = 3  # the body never reaches another plane: `end` is just after the last impact
     OVERLAPPING = 4  # the body is inside a plane, or inside the other body, at the start
     INVALID = 5  # input not usable
@@ -35,16 +35,16 @@ class Ending(IntEnum):
 REASONS = {
     Ending.DURATION: "the time was over",
     Ending.IMPACTS: "the number of impacts was reached",
-    Ending.RESTING: "a lasting contact began: what follows is sliding, rolling or rest, which is no impact",
-    Ending.FREE: "it flies on, and meets no plane",
+    Ending.RESTING: "a lasting contact began: the body then slides, rolls or rests, which is no impact",
+    Ending.FREE: "the body flies on, and reaches no further plane",
     Ending.OVERLAPPING: "the body is inside a plane at the start; move its position",
-    Ending.INVALID: "no body is like this: check mass, inertia, sizes, quaternion, friction, restitution",
-    Ending.UNFINISHED: "the next contact was not found, or has no answer under this law; try another law",
+    Ending.INVALID: "input not usable: check mass, inertia, sizes, quaternion, friction, restitution",
+    Ending.UNFINISHED: "the next contact was not found, or its impact has no answer under this law; try another law",
 }
 
 
 class Bounces(NamedTuple):
-    """The impacts of a run, in order of time; nan and -1 after the last. Shapes after the batch axes: k impacts."""
+    """The impacts of a run, in order of time; entries after the last are nan or -1. k is the number of entries."""
 
     time: Float[Array, "... k"]  # s
     plane: Int[Array, "... k"]  # index of the plane
@@ -68,10 +68,10 @@ class Run(NamedTuple):
 
 
 def motion_at(run: Run, time: Float[ArrayLike, "*m"]) -> Any:
-    """The motion at times (..., m) of a run, or at one time of all runs; at an impact it is the motion after it.
+    """The motion at times (..., m) of a run, or at one time of all runs; at the time of an impact, the motion after it.
 
-    After the end of a run it is nan, with a derivative of zero. Runs with the ending IMPACTS or FREE end at the last
-    impact.
+    After the end of a run the motion is nan, with a derivative of zero. Runs with the ending IMPACTS or FREE end at the
+    last impact.
     """
     if not isinstance(run, Run):
         raise TypeError(f"run is a {type(run).__name__}; pass a Run, as `simulate` returns it")

@@ -6,8 +6,8 @@ whole run, including the times of impact, is differentiable, forward and reverse
 start, materials, geometry, gravity and mass.
 
 * Accumulation. A body that comes to rest on a plane by ever smaller bounces would make infinitely many impacts in
-  finite time. So a run ends, RESTING, at a contact that is pressed and no faster than `rest_speed`. Sliding, rolling or
-  rest follow: motion with a lasting contact, which no law of impact describes.
+  finite time. So a run ends with the ending RESTING at a contact that is pressed and whose normal speed is at most
+  `rest_speed`. Then the body slides, rolls or rests: motion with a lasting contact, which no law of impact describes.
 * Jumps. Derivatives jump where another point or another plane becomes the first to touch. They grow without bound
   towards grazing contact.
 """
@@ -59,7 +59,7 @@ def simulate(
     Args:
         solid: mass, inertia in body axes, and shape: `Sphere`, `Ellipsoid`, `Hull`, or `box(...)`.
         motion: the motion at time 0. The orientation is a unit quaternion (w, x, y, z).
-        planes: unit normals (..., p, 3), offsets, friction and restitution (..., p), or one number for all.
+        planes: normals (..., p, 3), offsets, friction and restitution (..., p), or one number for all.
         gravity: acceleration of free fall, m/s^2.
         impacts: largest number of impacts of a run.
         duration: time at which the run ends, s.
@@ -93,8 +93,8 @@ def simulate_pair(
 ) -> Run:
     """Let two bodies fly under the same gravity and hit each other; all arguments broadcast over leading axes.
 
-    Two sharp edges have no normal where they touch, so if both shapes are hulls without a radius, the first gets a
-    radius of its size times the square root of epsilon. Motions in the run are pairs (a, b); impulses are those on
+    Two sharp edges have no normal where they touch. So if both shapes are hulls without a radius, the first body gets a
+    radius: its size times the square root of epsilon. Motions in the run are pairs (a, b); impulses are those on
     body a. Arguments are as in `simulate`; `rest_speed` is 0 by default.
     """
     _check(impacts, {"law": law, **options})
@@ -140,7 +140,7 @@ class _State(NamedTuple):
 
 
 def _bounce(given: Inputs, hit: Any, state: _State, allowed: Flag) -> tuple[_State, Bounces]:
-    """Fly, and collide. After the last allowed impact, fly only if no contact follows."""
+    """A flight and its impact. After the last allowed impact the body flies only if no contact follows."""
     state, met = _flight(given, state, allowed)
     going = state.ending == GOING
     touch = given.world.touch(state.motion, met.which)
@@ -158,7 +158,7 @@ def _bounce(given: Inputs, hit: Any, state: _State, allowed: Flag) -> tuple[_Sta
 
 
 def _flight(given: Inputs, state: _State, allowed: Flag) -> tuple[_State, Meeting]:
-    """Fly to the next contact, or to the end. A lane that collides next has the ending GOING."""
+    """The flight to the next contact, or to the end. A lane that collides next has the ending GOING."""
     world, going, left = given.world, state.ending == GOING, given.duration - state.time
     met = world.meet(state.motion, left, given.rest, going)
     over = going & met.finished & ~met.touched

@@ -303,7 +303,7 @@ MISTAKES = {
     "law": (lambda folder: None, {"law": "smit"}, "law='smit' is unknown; pass one of"),
     "parameter": (lambda folder: None, {"tangential_restitution": None}, "needs tangential_restitution"),
     "record": (wrong_record, {}, "stream.json: not the record of a stream; pass another destination"),
-    "stranger": (stranger, {}, "impulse.npy: exists, and no stream.json tells what it is"),
+    "stranger": (stranger, {}, "impulse.npy: exists, but no stream.json describes it"),
     "a file": (lambda folder: (folder / "out").write_text(""), {}, "out: cannot be written"),
 }
 
