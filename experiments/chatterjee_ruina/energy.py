@@ -7,7 +7,7 @@ there are none, or some.
 import numpy as np
 
 from jimpact.plotting.impulse_plane import STYLES
-from jimpact.reproduce import Computed, Grid, Picture, Progress, Result, claimed, only
+from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, only
 
 from .baselines import Impacts, gap
 from .forms import TEXTS, Laws
@@ -28,7 +28,13 @@ def run(config: Laws, progress: Progress) -> Result:
         **_frictionless(impacts, impacts.every(config.population.every).having(mu=0), progress),
         "CR-pfeiffer": only(),
     }
-    return Result(found, [_picture(impacts, answers, kinds)], [_grid(answers, kinds)])
+    rows = []
+    for kind, own in kinds.items():
+        for law, one in answers.items():
+            good = one.good[own]
+            broken = ((one.margins[:, own] < -SLACK) & good).sum(1)
+            rows.append([kind, law, len(good), int((~good).sum()), *map(int, broken), np.nanmax(one.energy[own])])
+    return Result(found, [_picture(impacts, answers, kinds)], [TEXTS.grid("energy", rows)])
 
 
 def _gains(impacts: Impacts, answers: Answers) -> dict[str, Computed]:
@@ -61,16 +67,6 @@ def _frictionless(impacts: Impacts, smooth: Impacts, progress: Progress) -> dict
         "CR-frictionless": claimed(holds, **words, worst=worst, most=most),
         "CR-Whittaker-text": claimed(printed == 0, printed=printed, corrected=corrected),
     }
-
-
-def _grid(answers: Answers, kinds: dict[str, slice]) -> Grid:
-    rows = []
-    for kind, own in kinds.items():
-        for law, one in answers.items():
-            good = one.good[own]
-            broken = ((one.margins[:, own] < -SLACK) & good).sum(1)
-            rows.append([kind, law, len(good), int((~good).sum()), *map(int, broken), np.nanmax(one.energy[own])])
-    return TEXTS.grid("energy", rows)
 
 
 def _picture(impacts: Impacts, answers: Answers, kinds: dict[str, slice]) -> Picture:

@@ -1,7 +1,4 @@
-"""Figures 1 to 3: points, lines and surfaces of impulse space, and how laws are drawn in it.
-
-Source: Chatterjee & Ruina 1998, sections 3.1-3.3, 4.2.1-4.2.3 and 5.2.
-"""
+"""Figures 1 to 3: points, lines and surfaces of impulse space, and how laws are drawn in it."""
 
 from typing import Any
 
@@ -141,11 +138,16 @@ def _batch(impacts: Impacts, progress: Progress) -> dict[str, Computed]:
 def _solid_picture(config: Solid, P: np.ndarray, one: np.ndarray, two: np.ndarray) -> Picture:
     figure = Figure(figsize=(8.5, 7))
     ax: Axes3D = figure.add_subplot(projection="3d")
-    half = _half_ellipsoid(config, two)
+    # Impulses that keep the energy and separate: W = U U^T with U upper triangular, so that only the last coordinate of
+    # the unit sphere changes the normal velocity.
+    W, v = np.array(config.inverse_inertia), np.array(config.velocity)
+    root = np.linalg.inv(np.linalg.cholesky(W[::-1, ::-1])[::-1, ::-1]).T * np.sqrt(2 * energy(W, v))
+    turn, up = np.meshgrid(np.linspace(0, 2 * np.pi, 121), np.linspace(0, 0.5 * np.pi, 31))
+    half = two + np.stack([np.cos(turn) * np.cos(up), np.sin(turn) * np.cos(up), np.sin(up)], -1) @ root.T
     ax.plot_surface(*np.moveaxis(half, -1, 0), color=ELLIPSOID, alpha=0.13, lw=0)
     ax.plot(*half[0].T, color=ELLIPSOID, lw=1.2, label="loses energy and separates (half ellipsoid)")
-    ring, height = np.meshgrid(np.linspace(0, 2 * np.pi, 121), np.array([0, 1.05 * P[..., 2].max()]))
-    cone = config.friction * height * np.cos(ring), config.friction * height * np.sin(ring), height
+    height = 1.05 * P[..., 2].max() * np.array([[0.0], [1.0]]) * np.ones(121)
+    cone = config.friction * height * np.cos(turn[:2]), config.friction * height * np.sin(turn[:2]), height
     ax.plot_surface(*cone, color=CONE, alpha=0.16, lw=0)
     ax.plot(*(a[1] for a in cone), color=CONE, lw=1, label="friction cone")
     edge = np.concatenate([P[:, 0], P[-1], P[::-1, -1], P[0, ::-1]])
@@ -160,12 +162,3 @@ def _solid_picture(config: Solid, P: np.ndarray, one: np.ndarray, two: np.ndarra
     ax.view_init(elev=14, azim=-70)
     figure.legend(loc="lower center", frameon=False, fontsize=10)
     return TEXTS.picture("fig2", figure)
-
-
-def _half_ellipsoid(config: Solid, two: np.ndarray) -> np.ndarray:
-    """Impulses that keep the energy and separate, (31, 121, 3)."""
-    W, v = np.array(config.inverse_inertia), np.array(config.velocity)
-    # W = U U^T with U upper triangular: only the last coordinate of the sphere changes the normal velocity.
-    root = np.linalg.inv(np.linalg.cholesky(W[::-1, ::-1])[::-1, ::-1]).T * np.sqrt(2 * energy(W, v))
-    around, up = np.meshgrid(np.linspace(0, 2 * np.pi, 121), np.linspace(0, 0.5 * np.pi, 31))
-    return two + np.stack([np.cos(around) * np.cos(up), np.sin(around) * np.cos(up), np.sin(up)], -1) @ root.T

@@ -86,7 +86,14 @@ def figure_7(scene: Scene, progress: Progress) -> Result:
     dead["stronge"] = curve(impact, "stronge", progress, [0.0])
     dead[REGION] = curve(impact, REGION, progress, 0.0, tangential_restitution=2 * UNIT - 1)
     slowest = min(length(impact.after(points)).min() for points in dead.values()) / length(impact.v)
-    beyond = _beyond(impact, paths)
+    beyond = {}  # the reach of the new law: its e is in [0, 1] and its kappa goes up to 2, and to the cone: (11), (13)
+    for law, points in paths.items():
+        e, kappa = impact.restitution(points), points[:, 0] / two[0]
+        covered = np.abs(points[:, 0]) <= impact.mu * points[:, 1] * (1 + SHRUNK)
+        covered &= (e >= -SLACK) & (e <= 1 + SLACK) & (kappa >= -SLACK) & (kappa <= 2 + SLACK)
+        most = impact.gain(points).max()
+        if not covered.all():
+            beyond[law] = f"{law} from e = {UNIT[covered.argmin()]:.2f} (kinematic e {e.max():.2f}, energy {most:.2f})"
     centred = impact._replace(v=impact.v[1] / impact.W[1, 0] * impact.W[:, 0])  # P_II on the tangential axis
     point = centred.plastic()[1]
     spread = np.abs(curve(centred, "poisson", progress) - point).max() / length(point)
@@ -177,22 +184,6 @@ def _near_grazing(name: str, scene: Scene, impact: Impacts, paths: dict[str, np.
             text.set_visible(False)
         mark(ax, {label: (at, (-16, 8)) for label, at in (("$P_I$", one), ("$2P_I$", 2 * one), ("O", 0 * one))})
     return TEXTS.picture(name, figure)
-
-
-def _beyond(impact: Impacts, paths: dict[str, np.ndarray]) -> dict[str, str]:
-    """Laws that go beyond the reach of the new one, and where.
-
-    Its e is in [0, 1] and its kappa goes up to 2, and to the cone: (11), (13).
-    """
-    beyond = {}
-    for law, points in paths.items():
-        e, kappa = impact.restitution(points), points[:, 0] / impact.plastic()[1][0]
-        covered = np.abs(points[:, 0]) <= impact.mu * points[:, 1] * (1 + SHRUNK)
-        covered &= (e >= -SLACK) & (e <= 1 + SLACK) & (kappa >= -SLACK) & (kappa <= 2 + SLACK)
-        if not covered.all():
-            most = impact.gain(points).max()
-            beyond[law] = f"{law} from e = {UNIT[covered.argmin()]:.2f} (kinematic e {e.max():.2f}, energy {most:.2f})"
-    return beyond
 
 
 def _below(polygon: np.ndarray, impact: Impacts, e: float) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Simultaneous contacts as a sequence of single ones: sections 6, 6.1, 6.4 and 6.5.
 
-Source: Chatterjee & Ruina 1998. All scenes are resolved by jimpact in one program; speeds before are 1 m/s.
+All scenes are resolved by jimpact in one program; speeds before are 1 m/s.
 """
 
 from functools import partial
@@ -13,7 +13,7 @@ from jimpact import Contacts, Outcome, collide_mechanism
 from jimpact.reproduce import Computed, Grid, Picture, Progress, Result, claimed, only, solve_many
 
 from .baselines import collrule, length
-from .forms import TEXTS, Cut, Material, Sequence
+from .forms import TEXTS, Material, Sequence
 from .populations import ROUND, SLACK
 from .scenes import ACROSS, CONTACTS, DRAWS, GREATEST, NUDGE, ROD, UP, Lane, frame, resolve, scenes
 
@@ -38,23 +38,25 @@ def run(config: Sequence, progress: Progress) -> Result:
     lanes = scenes(config)
     answers = iter(resolve([lane for few in lanes.values() for lane in few], config.cut))
     solved = {name: Solved(few, [next(answers) for _ in few]) for name, few in lanes.items()}
+    (lane,), (impacts,), crowd = solved["single"].lanes, solved["single"].impacts, solved["crowd"]
+    own = {"tangential_restitution": lane.tangential, "progress": progress}
+    one = solve_many(lane.W[0], lane.v, lane.friction, lane.restitution, law="chatterjee_ruina", **own).impulse
+    off = np.abs(solved["single"].impulse[0] - one).max() / length(one)[0]
+
+    done = crowd.ok | (crowd.outcome == Outcome.SEPARATING)
+    before, after = np.array([lane.v[:, 2].min() for lane in crowd.lanes]), crowd.velocity[..., 2].min(-1)
+    ended = done & (np.minimum(after, 0) / before < config.cut.ended)
+    words = {"ended": ended.sum(), "count": len(done), "cut": (done & ~ended).sum(), "open": (~done).sum()}
+    words |= {"contacts": CONTACTS, "e": GREATEST, "longest": crowd.impacts[done].max(initial=0), "limit": config.cut}
     broken, rack_grid, decays = _rack(config, solved["rack"])
     hinged, hinged_grid = _hinged_rod(config, solved["hinged"])
     found = {
-        "CR-6.4-single": _single(solved["single"], progress),
+        "CR-6.4-single": claimed(off < ROUND and impacts == 1, impacts=impacts, off=off),
         **_order(config, solved["three"], solved["rod"]),
         **_squeezed(config, lanes["rack"][-1], solved["squeezed"]),
-        "CR-6.4-exist": _crowd(config.cut, solved["crowd"]),
+        "CR-6.4-exist": claimed(done.all(), **words),
     }
     return Result(found | broken | hinged, [_picture(config, decays)], [rack_grid, hinged_grid])
-
-
-def _single(solved: Solved, progress: Progress) -> Computed:
-    """One contact only."""
-    lane, own = solved.lanes[0], {"tangential_restitution": solved.lanes[0].tangential, "progress": progress}
-    one = solve_many(lane.W[0], lane.v, lane.friction, lane.restitution, law="chatterjee_ruina", **own).impulse
-    off, impacts = np.abs(solved.impulse[0] - one).max() / length(one)[0], solved.impacts[0]
-    return claimed(off < ROUND and impacts == 1, impacts=impacts, off=off)
 
 
 def _order(config: Sequence, three: Solved, rod: Solved) -> dict[str, Computed]:
@@ -99,31 +101,17 @@ def _squeezed(config: Sequence, rack: Lane, solved: Solved) -> dict[str, Compute
     }
 
 
-def _crowd(cut: Cut, solved: Solved) -> Computed:
-    done = solved.ok | (solved.outcome == Outcome.SEPARATING)
-    before, after = np.array([lane.v[:, 2].min() for lane in solved.lanes]), solved.velocity[..., 2].min(-1)
-    ended = done & (np.minimum(after, 0) / before < cut.ended)
-    counts = {"ended": ended.sum(), "count": len(done), "cut": (done & ~ended).sum(), "open": (~done).sum()}
-    words = {"contacts": CONTACTS, "e": GREATEST, "longest": solved.impacts[done].max(initial=0)}
-    return claimed(done.all(), **counts, **words, limit=cut)
-
-
-def in_sequence(
-    W: np.ndarray, v: np.ndarray, material: Material, decay: float, most: int
-) -> tuple[np.ndarray, list[float]]:
+def in_sequence(W: np.ndarray, v: np.ndarray, material: Material, decay: float, most: int) -> tuple[np.ndarray, list]:
     """Velocities after at all contacts, and the energy of approach before each impact, by the paper's listing."""
-
-    def approach() -> float:
-        return 0.5 * float((np.minimum(v[:, 2], 0) ** 2 / normal).sum())
-
     normal = np.einsum("iijj->ij", W)[:, 2]
+    approach = lambda v: 0.5 * float((np.minimum(v[:, 2], 0) ** 2 / normal).sum())  # noqa: E731
     M = np.linalg.inv(np.einsum("iijk->ijk", W))
     numbers = [np.asarray(x) for x in (material.friction, material.restitution, material.tangential_restitution)]
-    energy = [approach()]
+    energy = [approach(v)]
     while energy[-1] > decay * energy[0] and len(energy) <= most:
         first = int(v[:, 2].argmin())
         v = v + W[:, first] @ collrule(M[first], v[first], *numbers)
-        energy.append(approach())
+        energy.append(approach(v))
     return v, energy
 
 

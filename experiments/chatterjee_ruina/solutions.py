@@ -33,24 +33,19 @@ def run(config: Laws, progress: Progress) -> Result:
     odd = counts != 1
     counts[odd] = _whittaker_solutions(few.take(odd), FINE)
     have = ", ".join(f"{(counts == k).sum()} have {k}" for k in np.unique(counts))
+
+    smith = answer(impacts, "smith", progress)
+    P, friction = smith.impulse, impacts.mu * smith.impulse[:, 2]
+    miss = P[:, :2] + friction[:, None] * _average(impacts.v[:, :2], smith.velocity[:, :2])  # (8) in space
+    miss, none = (np.abs(miss).max(-1) / length(P)).max(), (~smith.good).sum()
+    normal = np.abs(smith.velocity[:, 2] / impacts.v[:, 2] + impacts.e).max()
     found = {
         "CR-whittaker-unique": only(count=len(counts), have=have, directions=DIRECTIONS, fine=FINE),
-        "CR-(8)": _equation(impacts, progress),
+        "CR-(8)": claimed(not none and max(miss, normal) < SLACK, count=len(P), miss=miss, normal=normal, none=none),
         "CR-smith-pull": _pulling(impacts.every(max(1, len(impacts.mu) // SAMPLE))),
         "CR-smith-unique": _several(config.smith, progress),
     }
     return Result(found)
-
-
-def _equation(impacts: Impacts, progress: Progress) -> Computed:
-    """(8) in space, for what jimpact finds."""
-    found = answer(impacts, "smith", progress)
-    P, friction = found.impulse, impacts.mu * found.impulse[:, 2]
-    miss = P[:, :2] + friction[:, None] * _average(impacts.v[:, :2], found.velocity[:, :2])
-    miss = (np.abs(miss).max(-1) / length(P)).max()
-    normal = np.abs(found.velocity[:, 2] / impacts.v[:, 2] + impacts.e).max()
-    none = (~found.good).sum()
-    return claimed(not none and max(miss, normal) < SLACK, count=len(P), miss=miss, normal=normal, none=none)
 
 
 def _pulling(some: Impacts) -> Computed:

@@ -110,8 +110,7 @@ def fitted_within_rounding(scene: Icosahedron, rotation: np.ndarray) -> tuple[np
     words = [*ROWS["inertia"]["JW-W-geom"].printed, *ROWS["impulse"]["JW-post-exact"].printed[2]]
     units = np.array([last_digit(word) for word in words])
 
-    def moments(x: np.ndarray) -> np.ndarray:
-        return np.asarray(scene.body_2.moments) + MOMENT * x[3:]
+    moments = lambda x: np.asarray(scene.body_2.moments) + MOMENT * x[3:]  # noqa: E731
 
     def residual(x: np.ndarray) -> np.ndarray:
         body = scene.body_2.model_copy(update={"moments": tuple(moments(x))})

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.integrate import quad, solve_ivp
+from scipy.integrate import solve_ivp
 
 from .forms import Case
 
@@ -86,16 +86,6 @@ def refined(flow: Flow, slip: np.ndarray, between: int = 20) -> np.ndarray:
     fine = np.interp(places, np.arange(len(slip)), angles)
     speed = np.hypot(*slip[0]) * speed_ratio(flow, fine)
     return speed[:, None] * unit_at(fine)
-
-
-def impulse_between(flow: Flow, slip: float, first: float, last: float) -> float:
-    """Normal impulse while slip turns from one angle to another, from the speed `slip`."""
-    steps = np.linspace(0, 1, 101)
-
-    def integrand(angle: float) -> float:
-        return slip * speed_ratio(flow, first + (angle - first) * steps)[-1] / float(flow.rates(angle)[1])
-
-    return quad(integrand, first, last, epsabs=0, epsrel=1e-11, limit=200)[0]
 
 
 def least_slip(flow: Flow, before: np.ndarray, after: np.ndarray) -> float:

@@ -28,7 +28,14 @@ def run(config: ImpactsForm, progress: Progress) -> Result:
 
 def _before(scene: Icosahedron, v: np.ndarray, rotation_2: np.ndarray) -> dict[str, Computed]:
     """The velocity before, and an independent check of it by the angular velocity of body 1."""
-    family = _family(scene, rotation_2)
+    # Contact velocities by all R1 that turn the torque of the printed impulse into the printed change of spin.
+    body, still = scene.body_1, bodies.contact_velocity(scene, np.zeros((3, 3)), rotation_2)
+    torque = body.momentum(np.asarray(scene.impulse))
+    change = np.subtract(scene.angular_velocity_1, body.angular_velocity)
+    axis = torque / np.linalg.norm(torque)
+    first = Rotation.align_vectors(axis[None], change[None] / np.linalg.norm(change))[0]
+    turns = Rotation.from_rotvec(np.linspace(0, 2 * np.pi, ANGLES)[:, None] * axis) * first
+    family = still + np.cross(turns.apply(body.angular_velocity), -np.asarray(body.position))
     crossed = np.flatnonzero(np.diff(np.sign(family[:, 0] - v[0])))
     share = ((v[0] - family[:, 0])[crossed] / np.diff(family[:, 0])[crossed])[:, None]
     points = family[crossed] + share * (family[crossed + 1] - family[crossed])
@@ -37,18 +44,6 @@ def _before(scene: Icosahedron, v: np.ndarray, rotation_2: np.ndarray) -> dict[s
         "JW-v-": only("", digits_of(v[1], across), v=v),
         "JW-R1": only(across=across, gap=abs(across - v[1]), v=v),
     }
-
-
-def _family(scene: Icosahedron, rotation_2: np.ndarray) -> np.ndarray:
-    """Contact velocities by all R1 that turn the torque of the printed impulse into the printed change of spin."""
-    body = scene.body_1
-    torque = body.momentum(np.asarray(scene.impulse))
-    change = np.subtract(scene.angular_velocity_1, body.angular_velocity)
-    axis = torque / np.linalg.norm(torque)
-    first = Rotation.align_vectors(axis[None], change[None] / np.linalg.norm(change))[0]
-    turns = Rotation.from_rotvec(np.linspace(0, 2 * np.pi, ANGLES)[:, None] * axis) * first
-    still = bodies.contact_velocity(scene, np.zeros((3, 3)), rotation_2)
-    return still + np.cross(turns.apply(body.angular_velocity), -np.asarray(body.position))
 
 
 def _totals(scene: Icosahedron, v: np.ndarray, impact: jimpact.Impact) -> dict[str, Computed]:

@@ -19,8 +19,7 @@ B_23, D_23 = np.array([[11.5985, -0.910369], [-0.910369, 9.90134]]), np.array([2
 
 def run(config: ImpactsForm, progress: Progress) -> Result:
     scene = config.icosahedron
-    found = _balls() | _shapes(scene) | _fit(scene) | _digits(scene)
-    return Result(found | {"JW-(18)": _condition(config), "JW-drawings": only()})
+    return Result(_balls() | _shapes(scene) | _fit(scene) | _digits(config, scene) | {"JW-drawings": only()})
 
 
 def _balls() -> dict[str, Computed]:
@@ -79,24 +78,19 @@ def _fit(scene: Icosahedron) -> dict[str, Computed]:
     }
 
 
-def _digits(scene: Icosahedron) -> dict[str, Computed]:
-    """Last digits of (13) and (23), and two ratios."""
+def _digits(config: ImpactsForm, scene: Icosahedron) -> dict[str, Computed]:
+    """Last digits of (13) and (23), and two ratios; (18) for every direction of slip, with the friction of figures."""
     W = np.asarray(scene.inverse_inertia)
     uneven, apart = int((W != W.T).sum() // 2), int((W[:2, :2] != B_23).sum())
     gaps = np.abs(W - W.T).max(), np.abs(W[:2, :2] - B_23).max()
     ratio, other = (float(np.linalg.norm(np.linalg.solve(B, D_23))) for B in (scene.W[:2, :2], B_23))
-    return {
-        "JW-(13)/(23)": claimed(uneven == apart == 0, uneven=uneven, apart=apart, gaps=gaps),
-        "JW-stickratio": numbers(ratio, other=other),
-    }
-
-
-def _condition(config: ImpactsForm) -> Computed:
-    """(18) for every direction of slip, against the friction of the figures."""
-    W = config.icosahedron.W
-    most = W[2, 2] / np.hypot(*W[:2, 2])
+    most = scene.W[2, 2] / np.hypot(*scene.W[:2, 2])
     used = {f"fig. {one.figure}": one.friction for one in config.hodographs.instances}
     used |= {"fig. 6": config.fig6.friction, "fig. 8": config.fig8.friction}
     broken = [f"{name} (friction {friction:g})" for name, friction in used.items() if friction >= most]
     counts = {"broken": len(broken), "figures": len(used), "largest": max(used.values())}
-    return claimed(not broken, most=most, names=", ".join(broken), **counts)
+    return {
+        "JW-(13)/(23)": claimed(uneven == apart == 0, uneven=uneven, apart=apart, gaps=gaps),
+        "JW-stickratio": numbers(ratio, other=other),
+        "JW-(18)": claimed(not broken, most=most, names=", ".join(broken), **counts),
+    }

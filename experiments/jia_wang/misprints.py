@@ -33,11 +33,11 @@ def run(config: ImpactsForm, progress: Progress) -> Result:
         "JW-errata-(37)": _curvature(base, config.table1, dict(on_base.events)["s"]),
         "JW-errata-(42)": _growing(base, config.fig8),
         "JW-errata-6.3": _energy(line, on_line),
-        "JW-errata-line21": _line_21(base, on_base),
         "JW-errata-lines10": _lines_10_13(twice, on_twice),
         **_points(base, on_base, on_line, config.fig8, np.linalg.norm(starts[:, :2], axis=-1)),
     }
-    wrong = [id for id, one in found.items() if not one.holds and ROWS["misprints"][id].verdict == "misprint"]
+    misprints = [id for id, row in ROWS["misprints"].items() if row.verdict == "misprint" and id in found]
+    wrong = [id for id in misprints if not found[id].holds]
     total = claimed(not wrong, wrong=len(wrong), count=len(found), ids=", ".join(wrong))
     return Result({"JW-errata": total} | found)
 
@@ -93,13 +93,6 @@ def _energy(case: Case, track: Track) -> Computed:
     return _tried(phi_s, corrected, exact, off=abs(corrected - exact))
 
 
-def _line_21(case: Case, track: Track) -> Computed:
-    """Line 21: the impulse where slip stops."""
-    W, p = case.W, dict(track.events)["s"]
-    printed, corrected = (-np.linalg.solve(W[:2, :2], slip + p * W[:2, 2]) for slip in (np.zeros(2), case.v[:2]))
-    return _tried(printed, corrected, track.at(track.impulse, p)[:2])
-
-
 def _lines_10_13(case: Case, track: Track) -> Computed:
     """Lines 10-13 with two compressions: E is multiplied by e^2 at every zero of the normal velocity."""
     e2, most = case.restitution**2, case.W[2, 2] / np.linalg.norm(case.W[:2, 2])
@@ -111,17 +104,20 @@ def _lines_10_13(case: Case, track: Track) -> Computed:
 
 
 def _points(case: Case, track: Track, line: Track, eight: Bundle, speeds: np.ndarray) -> dict[str, Computed]:
-    """The end of fig. 4b on its direction, the condition for fig. 8, (29) at the start of fig. 3, and the origin."""
-    events, slip, B, d = dict(line.events), {}, case.W[:2, :2], case.W[:2, 2]
+    """Line 21, the end of fig. 4b on its direction, the condition for fig. 8, (29) at the start of fig. 3, the origin."""
+    events, slips, B, d = dict(line.events), {}, case.W[:2, :2], case.W[:2, 2]
     for letter in "lr":
-        slip[letter] = float(np.linalg.norm(line.at(line.sliding_velocity, events[letter])))
+        slips[letter] = float(np.linalg.norm(line.at(line.sliding_velocity, events[letter])))
     ratio, size = np.linalg.norm(np.linalg.solve(B, d)), np.linalg.norm(d)
     # (29) with gamma as a vector of three entries, against differences of the impulse.
     s, (x, y) = np.append(case.v[:2] / np.linalg.norm(case.v[:2]), 0.0), np.eye(3)[:2]
     axes = (-case.friction * (np.stack([x, second], -1) @ s[:2])[:2] for second in (s, y))
+    stop = dict(track.events)["s"]
+    stopping = (-np.linalg.solve(B, slip + stop * d) for slip in (np.zeros(2), case.v[:2]))
     resting, count = int((speeds == 0).sum()), len(speeds)
     return {
-        "JW-errata-Fig4b": claimed(slip["r"] > FORMULA * slip["l"], events=events, slip=slip),
+        "JW-errata-line21": _tried(*stopping, track.at(track.impulse, stop)[:2]),
+        "JW-errata-Fig4b": claimed(slips["r"] > FORMULA * slips["l"], events=events, slip=slips),
         "JW-errata-Fig8": claimed(ratio > size, ratio=ratio, d=size, friction=eight.friction),
         "JW-errata-(29)": _tried(*axes, track.impulse[1, :2] / track.normal_impulse[1]),
         "JW-errata-origin": claimed(resting == count, resting=resting, count=count, least=speeds.min()),

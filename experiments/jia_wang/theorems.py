@@ -58,18 +58,20 @@ def run(config: TheoremsForm, progress: Progress) -> Result:
     impact, stopped = (reproduce.solve_many(one.W, one.v, one.mu, one.e, progress=progress) for one in (crowd, central))
     directions, rates = reproduce.directions_many(crowd.W, crowd.mu)
     seen = np.asarray(jimpact.event_sequence(impact), str)
-    found = _matrices(crowd, line) | _endings(crowd, impact) | _theorem_5(crowd, directions, rates)
-    found |= _theorem_8() | {
+    found = _matrices(crowd, line) | _theorem_5(crowd, impact, directions, rates) | _theorem_8()
+    ended, sure = impact.outcome == jimpact.Outcome.OK, crowd.surely_ends
+    again = int((impact.info.compressions[~sure] > 1).sum())
+    found |= {
+        "JW-Thm3": claimed(sure.any() and ended[sure].all(), ended=int(ended[sure].sum()), count=int(sure.sum())),
+        "JW-termination": only(ended=int(ended[~sure].sum()), count=int((~sure).sum()), again=again),
         "JW-central": _central(central, stopped, config.traced),
         "JW-sectors": _sectors(crowd, directions, config.traced),
-        "JW-Cor6": _corollary_6(crowd, impact, directions, rates),
         "JW-Thm7": only(),
-        "JW-Thm8iv-vi": _theorem_8_numbers(),
         "JW-identity": _identity(crowd),
     }
-    names, counts = np.unique(seen[crowd.surely_ends], return_counts=True)
+    names, counts = np.unique(seen[sure], return_counts=True)
     printed = said("theorems", "JW-Fig9") - {"eight"}
-    others = ", ".join(sorted(set(seen[~crowd.surely_ends].tolist()) - printed))
+    others = ", ".join(sorted(set(seen[~sure].tolist()) - printed))
     found["JW-Fig9"] = claimed(set(names) == printed, count=len(names), found=", ".join(names), others=others)
     return Result(found, (), [TEXTS.grid("theorems", np.stack([names, counts], -1).tolist())])
 
@@ -126,18 +128,8 @@ def _central(crowd: Crowd, impact: jimpact.Impact, traced: int) -> Computed:
     return claimed(holds, d=d, count=len(stops), **counts)
 
 
-def _endings(crowd: Crowd, impact: jimpact.Impact) -> dict[str, Computed]:
-    """Theorem 3, and the question whether every impact ends."""
-    ended, sure = impact.outcome == jimpact.Outcome.OK, crowd.surely_ends
-    again = int((impact.info.compressions[~sure] > 1).sum())
-    return {
-        "JW-Thm3": claimed(sure.any() and ended[sure].all(), ended=int(ended[sure].sum()), count=int(sure.sum())),
-        "JW-termination": only(ended=int(ended[~sure].sum()), count=int((~sure).sum()), again=again),
-    }
-
-
-def _theorem_5(crowd: Crowd, directions: np.ndarray, rates: np.ndarray) -> dict[str, Computed]:
-    """Numbers and kinds of invariant directions; case (i) is isotropic."""
+def _theorem_5(crowd: Crowd, impact: Any, directions: np.ndarray, rates: np.ndarray) -> dict[str, Computed]:
+    """Numbers and kinds of invariant directions; case (i); and corollary 6: slip that resumes is centrifugal."""
     there = np.isfinite(directions[..., 0])
     count, outward = there.sum(-1), (there & (rates > 0)).sum(-1)
     wrong = (count < 2) | (count > 4) | (outward != crowd.slides) | (count - outward < 1)
@@ -145,9 +137,13 @@ def _theorem_5(crowd: Crowd, directions: np.ndarray, rates: np.ndarray) -> dict[
     size = np.nanmax(across / np.linalg.norm(crowd.W, axis=(1, 2))[:, None])
     slides, kinds = int(crowd.slides.sum()), ", ".join(f"{k}: {int((count == k).sum())}" for k in np.unique(count))
     W, friction, s = np.diag([2.0, 2.0, 1.0]), 0.5, unit_at(np.arange(AROUND) * 2 * np.pi / AROUND)
+    resumed = np.isfinite(impact.info.slip_end) & crowd.slides
+    out, slip = np.where((rates > 0)[..., None], directions, 0).sum(-2)[resumed], impact.velocity[resumed, :2]
+    worst = np.abs(np.arctan2(cross(slip, out), (slip * out).sum(-1))).max(initial=0.0)
     turns = np.abs(cross(s, -friction * s @ W[:2, :2])).max()
     listed = int(np.isfinite(reproduce.directions_many(W[None], np.array([friction]))[0][..., 0]).sum())
     return {
+        "JW-Cor6": claimed(len(out) > 0 and worst < DIRECTION, resumed=len(out), worst=worst, count=len(count)),
         "JW-Thm5i": claimed(turns < EXACT and listed == 0, across=turns, count=AROUND, listed=listed),
         "JW-Thm5": claimed(not wrong.any(), wrong=int(wrong.sum()), count=len(count), numbers=kinds, slides=slides),
         "JW-errata-dot": claimed(size > EXACT, size=size, outward=int(outward.sum()), slides=slides),
@@ -172,15 +168,6 @@ def _sectors(crowd: Crowd, directions: np.ndarray, traced: int) -> Computed:
     return claimed(crossed == 0, crossed=crossed, count=len(chosen), beyond=max(beyond), turned=max(turned))
 
 
-def _corollary_6(crowd: Crowd, impact: jimpact.Impact, directions: np.ndarray, rates: np.ndarray) -> Computed:
-    """Where slip stopped and cannot stick, it leaves along the centrifugal direction."""
-    resumed = np.isfinite(impact.info.slip_end) & crowd.slides
-    out = np.where((rates > 0)[..., None], directions, 0).sum(-2)[resumed]
-    slip = np.asarray(impact.velocity)[resumed, :2]
-    worst = np.abs(np.arctan2(cross(slip, out), (slip * out).sum(-1))).max(initial=0.0)
-    return claimed(len(out) > 0 and worst < DIRECTION, resumed=len(out), worst=worst, count=len(crowd.mu))
-
-
 def _residual(eigenvalues: np.ndarray, p: np.ndarray, u: np.ndarray) -> float:
     """The largest of (48) over unit vectors (k, 2)."""
     return float(np.abs(cross(u, eigenvalues * u + p)).max())
@@ -193,14 +180,8 @@ def _theorem_8() -> dict[str, Computed]:
     first = _residual(np.full(2, PAIR[0]), p, np.stack([p, -p]) / np.linalg.norm(p))
     second = _residual(PAIR, np.array([0.0, ALONG]), np.array([[0, 1], [0, -1], [x, y], [-x, y]]))
     printed, other = (_residual(PAIR, np.array([ALONG, 0]), np.array([[u, x], [u, -x]])) for u in (y, -y))
-    return {
-        "JW-Thm8": claimed(max(first, second) < EXACT, first=first, second=second, pair=PAIR),
-        "JW-Thm8iii": claimed(printed < EXACT, printed=printed, other=other),
-    }
 
-
-def _theorem_8_numbers() -> Computed:
-    """(iv) to (vi), and Theorem 12, by the real roots of the quartic in the proof of (iv)."""
+    # (iv) to (vi), and Theorem 12, by the real roots of the quartic in the proof of (iv).
     rng = np.random.default_rng(SEED)
     pairs, shifts = rng.uniform(0, LARGEST, (COUNT, 2)), rng.uniform(-1, 1, (COUNT, 2)) * LARGEST
     wrong, worst, outside = 0, 0.0, 0
@@ -215,7 +196,11 @@ def _theorem_8_numbers() -> Computed:
         wrong += not (2 <= len(u) <= 4 and opposite == int(beyond) and len(u) > opposite)
         worst = max(worst, _residual(pair, p, u) / float(np.linalg.norm(p)))
     holds = wrong == 0 and worst < np.sqrt(EXACT)
-    return claimed(holds, wrong=wrong, count=COUNT, outside=outside, worst=worst)
+    return {
+        "JW-Thm8": claimed(max(first, second) < EXACT, first=first, second=second, pair=PAIR),
+        "JW-Thm8iii": claimed(printed < EXACT, printed=printed, other=other),
+        "JW-Thm8iv-vi": claimed(holds, wrong=wrong, count=COUNT, outside=outside, worst=worst),
+    }
 
 
 def _identity(crowd: Crowd) -> Computed:
