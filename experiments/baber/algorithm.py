@@ -58,11 +58,7 @@ def run(form: Form, progress: Progress) -> Result:
     orders = np.log(errors[:, -2] / errors[:, -1]) / np.log(form.steps[-1] / form.steps[-2])
     each = "; ".join(f"{name}: {error:.0e}" for name, error in zip(names, errors[:, -1], strict=True))
     holds = orders.min() > ORDER[0] and orders.max() < ORDER[1]
-    computed = {
-        "B-arm": _arm(form.pairs, progress),
-        "B-sides": _sides(form.uniqueness),
-        "B-e0": _plastic(form, progress),
-    }
+    computed = {**_formulas(form, progress), "B-e0": _plastic(form, progress)}
     wrong = [id for id, suspect in computed.items() if not suspect.holds]
     fails = " With e = 0 the algorithm as printed fails." if "B-e0" in wrong else ""
     computed["B-errata"] = claimed(not wrong, count=len(wrong), n=len(computed), listed=", ".join(wrong), fails=fails)
@@ -83,25 +79,24 @@ def _plastic(form: Form, progress: Progress) -> Computed:
     return claimed(early == 0, early=early, n=len(slides), share=part, error=error, steps=form.steps[0])
 
 
-def _sides(crowd: Crowd) -> Computed:
-    """Left and right side of the last equation of section 3.10, for two growths and two angles."""
-    impacts, n = matrices(crowd), crowd.count
-    rng = np.random.default_rng(crowd.seed + 1)
-    growths, s = rng.exponential(size=(n, 2)), unit(rng.uniform(0, 2 * np.pi, (n, 2)))
-    apart = s[:, 0] - s[:, 1]
-    left = impacts.mu * np.einsum("ni,nij,nj->n", apart, impacts.K[:, :2, :2], apart)
-    right = -0.5 * growths.sum(-1) * np.sum(apart * apart, -1)
-    holds = (right > 0).all() and (left < 0).all()
-    return claimed(holds, left=(left > 0).sum(), right=(right < 0).sum(), n=n)
-
-
-def _arm(form: Pairs, progress: Progress) -> Computed:
-    """The momenta of 3.2, with both arms: do the bodies come to the contact velocity that `solve` gives?"""
-    (a, b), _, impact = resolved(drawn(form), progress)
+def _formulas(form: Form, progress: Progress) -> dict[str, Computed]:
+    """Two formulas: the momenta of 3.2, with both arms, and both sides of the last equation of section 3.10."""
+    (a, b), _, impact = resolved(drawn(form.pairs), progress)
     u, p = separation_velocity(a, b), impact.impulse
     ends = [separation_velocity(pushed(a, p), pushed(b, -p, arm)) for arm in (b.r, a.r)]
     right, wrong = (relative(end - u, impact.velocity - u)[::3] for end in ends)  # both bodies move in every third
-    return claimed(wrong.max() < MOMENTUM, wrong=spread(wrong), right=right.max(), n=len(wrong))
+
+    impacts, n = matrices(form.uniqueness), form.uniqueness.count
+    rng = np.random.default_rng(form.uniqueness.seed + 1)
+    growths, s = rng.exponential(size=(n, 2)), unit(rng.uniform(0, 2 * np.pi, (n, 2)))
+    apart = s[:, 0] - s[:, 1]
+    one = impacts.mu * np.einsum("ni,nij,nj->n", apart, impacts.K[:, :2, :2], apart)
+    other = -0.5 * growths.sum(-1) * np.sum(apart * apart, -1)
+    holds = (other > 0).all() and (one < 0).all()
+    return {
+        "B-arm": claimed(wrong.max() < MOMENTUM, wrong=spread(wrong), right=right.max(), n=len(wrong)),
+        "B-sides": claimed(holds, left=(one > 0).sum(), right=(other < 0).sum(), n=n),
+    }
 
 
 def _draw(steps: list[int], names: list[str], errors: ArrayLike) -> Picture:

@@ -72,9 +72,17 @@ def run(form: Form, progress: Progress) -> Result:
     (a, b), R, impact = resolved(scene, progress)
     p, back = impact.impulse, np.swapaxes(R, -1, -2)
     after = [rotated(pushed(a, p), back), rotated(pushed(b, -p), back)]
-    computed = {**_axes(scene, R, share(a) + share(b)), **_agreement(scene, after)}
-    computed["B-heavy"] = _heavy(scene, share(a), share(b), separation_velocity(a, b), progress)
-    return Result({**computed, "B-Fig3": only()})
+    computed = {**_axes(scene, R, share(a) + share(b)), **_agreement(scene, after), "B-Fig3": only()}
+
+    # A body b with large but finite mass and inertia, in place of an immovable one.
+    held, moving = np.flatnonzero(scene.b.m == 0), np.flatnonzero(scene.b.m > 0)
+    given = (separation_velocity(a, b)[held], scene.friction[held], scene.restitution[held])
+    fixed = solve_many(share(a)[held], *given, progress=progress).impulse
+    other = share(b)[moving[: len(held)]] / np.array(HEAVY)[:, None, None, None]
+    gaps = relative(solve_many(share(a)[held] + other, *given, progress=progress).impulse, fixed).max(-1)
+    each = ", ".join(f"{gap:.0e} at {factor:.0e}" for gap, factor in zip(gaps, HEAVY, strict=True))
+    computed["B-heavy"] = claimed(gaps[-1] < SOLVED, gap=gaps[-1], factor=HEAVY[-1], listed=each)
+    return Result(computed)
 
 
 def resolved(scene: Scene, progress: Progress) -> tuple[tuple[Bodies, Bodies], np.ndarray, jimpact.Impact]:
@@ -155,17 +163,6 @@ def _agreement(scene: Scene, ends: list[Bodies]) -> dict[str, Computed]:
         "B-collide": claimed(gap.max() < SOLVED, gap=gap.max(), n=len(gap), both=both, a=a, b=b),
         "B-immovable": claimed(change == 0, change=change),
     }
-
-
-def _heavy(scene: Scene, a: np.ndarray, b: np.ndarray, u: np.ndarray, progress: Progress) -> Computed:
-    """A body b with large but finite mass and inertia, in place of an immovable one."""
-    held, moving = np.flatnonzero(scene.b.m == 0), np.flatnonzero(scene.b.m > 0)
-    given = (u[held], scene.friction[held], scene.restitution[held])
-    fixed = solve_many(a[held], *given, progress=progress).impulse
-    other = b[moving[: len(held)]] / np.array(HEAVY)[:, None, None, None]
-    gaps = relative(solve_many(a[held] + other, *given, progress=progress).impulse, fixed).max(-1)
-    each = ", ".join(f"{gap:.0e} at {factor:.0e}" for gap, factor in zip(gaps, HEAVY, strict=True))
-    return claimed(gaps[-1] < SOLVED, gap=gaps[-1], factor=HEAVY[-1], listed=each)
 
 
 def cross_matrix(a: np.ndarray) -> np.ndarray:

@@ -17,17 +17,8 @@ from scipy.spatial.transform import Rotation
 
 import jimpact
 from jimpact.reproduce import directions_many
-from jimpact.schemas.config import (
-    Approaching,
-    FrictionRange,
-    Name,
-    NotNegative,
-    PositiveRange,
-    Seed,
-    Share,
-    ShareRange,
-    Table,
-)
+from jimpact.schemas import config
+from jimpact.schemas.config import NotNegative, PositiveRange, Share, Table
 
 UP = np.array([0.0, 0.0, 1.0])
 CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
@@ -38,13 +29,13 @@ Count = Annotated[int, Field(ge=1, le=1_000_000)]  # impacts in a batch: at most
 class Named(Table):
     """A configuration of a part."""
 
-    name: Name
+    name: config.Name
 
 
 class ImpactForm(Table):
     """One impact, but for its inverse inertia."""
 
-    velocity: Approaching
+    velocity: config.Approaching
     friction: NotNegative
     restitution: Share
 
@@ -53,9 +44,9 @@ class Random(Table):
     """Random impacts; ranges are uniform unless a comment says otherwise."""
 
     count: Count
-    seed: Seed
-    friction: FrictionRange
-    restitution: ShareRange
+    seed: config.Seed
+    friction: config.FrictionRange
+    restitution: config.ShareRange
 
 
 class Bordered(Random):

@@ -137,11 +137,9 @@ def _draw(track: Track, end: float, given: ImpactForm) -> Picture:
     ax.plot(p, u, color=PATH, lw=2)
     ax.plot(track.zeros, 0 * track.zeros, "o", color=PATH, ms=6)
     ax.plot(track.extrema, track.extremes, "D", color=MARK, ms=6)
-    places = ((0, -17), (0, -17), (23, -17), (0, 8), (0, -16))
-    points = zip([*track.zeros, *track.extrema], [0, 0, 0, *track.extremes], places, strict=True)
-    for i, (x, y, place) in enumerate(points):
-        style = {"ha": "center", "color": "black" if i < 3 else MARK, "fontsize": 10}
-        ax.annotate(f"{x:.2f}", (x, y), place, textcoords="offset points", **style)
+    points = zip([*track.zeros, *track.extrema], [0, 0, 0, *track.extremes], (-17, -17, -17, 8, -16), strict=True)
+    for x, y, below in points:
+        ax.annotate(f"{x:.2f}", (x, y), (0, below), textcoords="offset points", ha="center", fontsize=10)
     ax.set(xlim=(0, p[-1]), ylim=(-0.6, 0.6))
     phases = [Patch(fc=COMPRESSION, label="compression"), Patch(fc=RESTITUTION, label="restitution")]
     ax.legend(handles=phases, loc="upper left", fontsize=10)
@@ -181,9 +179,8 @@ def _draw_jump(e: np.ndarray, impulse: np.ndarray, limit: float) -> Picture:
     for (name, color), values in zip(names.items(), gap.T, strict=True):
         ax.plot(np.insert(e, edge, limit), values, color=color, lw=2, label=name)
     ax.axvline(limit, color=MARK, lw=1.2, ls="--", label=f"e* = {limit:.6f}")
-    style = {"va": "center", "color": "0.3", "fontsize": 10}
-    ax.text(limit - 0.02, 41, "ends in the\nfirst restitution", ha="right", **style)
-    ax.text(limit + 0.02, 41, "goes through a\nsecond compression", ha="left", **style)
+    ax.text(limit - 0.02, 41, "ends in the\nfirst restitution", ha="right", va="center")
+    ax.text(limit + 0.02, 41, "goes through a\nsecond compression", ha="left", va="center")
     ax.set(xlim=(0, 1))
     ax.legend(loc="upper left", bbox_to_anchor=(0.0, 0.9), fontsize=9)
     return picture

@@ -124,11 +124,10 @@ def _draw(paths: np.ndarray, starts: np.ndarray, angles: np.ndarray) -> Picture:
     ax.add_patch(Wedge((0, 0), FAR, angles[1], angles[3], fc=BLUE, lw=0, zorder=0))
     for i, (angle, s) in enumerate(zip(angles, unit(np.radians(angles)), strict=True)):
         ax.plot(*np.stack([0 * s, FAR * s], -1), ":", color=RAY, lw=1.6, zorder=1)
-        at, ahead, aside = (1.4, 0.06, -0.3) if i == 0 else (1.3, -0.06, 0.17)
+        ahead = 0.06 if i == 0 else -0.06
         arrow = {"arrowstyle": "-|>", "color": RAY, "mutation_scale": 16}
-        ax.annotate("", (at + ahead) * s, (at - ahead) * s, arrowprops=arrow, zorder=2)
-        place = at * s + aside * np.array([-s[1], s[0]])
-        ax.text(*place, f"{angle:.1f}°", ha="center", va="center", fontsize=10, color="0.25")
+        ax.annotate("", (1.3 + ahead) * s, (1.3 - ahead) * s, arrowprops=arrow, zorder=2)
+        ax.text(*(1.3 * s + 0.17 * np.array([-s[1], s[0]])), f"{angle:.1f}°", ha="center", va="center", color="0.25")
     for path, start in zip(paths, starts, strict=True):
         ax.plot(*path.T, color=PATH, lw=1.3, zorder=3)
         ax.plot(*start[:2], "o", color=PATH, ms=6, zorder=4)

@@ -140,10 +140,9 @@ def _draw(found: dict[str, dict[str, np.ndarray]]) -> Picture:
         right.plot(r["restitution"], r["first"], marker="o", label=f"{name}: first compression decides", **dots)
         dots["mfc"] = "none"
         right.plot(r["restitution"], r["stopped"], marker="s", label=f"{name}: stopped at second zero", **dots)
-    left.set(xscale="log")
+    left.set(xscale="log", ylim=(0, None))
     right.axhline(1, color="0.4", lw=0.9)
-    right.set(xlim=(0, 1))
+    right.set(xlim=(0, 1), ylim=(0, None))
     for ax in (left, right):
-        ax.set_ylim(0, None)
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, fontsize=9, frameon=False)
     return picture

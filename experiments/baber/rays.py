@@ -34,26 +34,20 @@ def run(form: Form, progress: Progress) -> Result:
     """Existence, uniqueness and formulas of the rays."""
     K, _, mu, _ = matrices(form.crowd)
     directions, growths = directions_many(K, mu)
-    unstable = stick_ratio(K) > mu
-    few, some = slice(form.quartics), np.flatnonzero(unstable)[: form.quartics]
-    computed = _existence(K, mu, directions, growths, unstable) | _quartic(K[few], mu[few], directions[few])
-    return Result(computed | _other_roots(K[some], mu[some], growths[some]))
-
-
-def _existence(
-    K: np.ndarray, mu: np.ndarray, directions: np.ndarray, growths: np.ndarray, unstable: np.ndarray
-) -> dict[str, Computed]:
-    n, count = len(K), np.isfinite(growths).sum(-1)
+    unstable, n, count = stick_ratio(K) > mu, len(K), np.isfinite(growths).sum(-1)
     right = ((growths > 0).sum(-1) == unstable).sum()
     each = ", ".join(f"{i} rays: {(count == i).sum()}" for i in np.unique(count))
     k = rate(K[:, None], mu[:, None], directions)[..., 2]
     least = (np.where(growths > 0, k, np.inf) / K[:, None, 2, 2]).min()
     fall = (np.where(growths < 0, k, 1) < 0).any(-1).sum()
-    return {
+    computed = {
         "B-ray-unique": claimed(right == n, right=right, n=n, unstable=unstable.sum()),
         "B-ray-exists": claimed(count.min() >= 1, least=count.min(), n=n, numbers=each),
         "B-ray-separates": claimed(least > 0, least=least, fall=fall, n=n),
     }
+    few, some = slice(form.quartics), np.flatnonzero(unstable)[: form.quartics]
+    computed |= _quartic(K[few], mu[few], directions[few])
+    return Result(computed | _other_roots(K[some], mu[some], growths[some]))
 
 
 def _quartic(K: np.ndarray, mu: np.ndarray, s: np.ndarray) -> dict[str, Computed]:

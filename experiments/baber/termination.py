@@ -49,9 +49,16 @@ def run(form: Form, progress: Progress) -> Result:
     crowds = {name: family(getattr(form, name)) for name, family in FAMILIES.items()}
     ends = {name: solve_many(*impacts, progress=progress) for name, impacts in crowds.items()}
     computed = {id: c for name in FAMILIES for id, c in _ends(name, crowds[name], ends[name]).items()}
-    computed |= _after_zero_slip(form.stopping) | {"B-ray-stationary": _stationary(form.stationary, progress)}
-    computed |= _newton(form.newton, progress) | _converging(form.turning, progress)
-    return Result(computed, [], [grid("termination", _rows(list(ends.values())))])
+    computed |= _after_zero_slip(form.stopping) | _newton(form, progress) | _converging(form.turning, progress)
+    kinds: dict[str, Any] = {  # of each kind, which impacts of every crowd
+        f"outcome {outcome.name}": [end.outcome == outcome for end in ends.values()] for outcome in jimpact.Outcome
+    }
+    kinds |= {words: [end.info.mode == mode for end in ends.values()] for mode, words in jimpact.MODES.items()}
+    for count in range(1, 1 + max(end.info.compressions.max() for end in ends.values())):
+        word = "compression" if count == 1 else "compressions"
+        kinds[f"{count} {word}"] = [end.info.compressions == count for end in ends.values()]
+    rows = [[words, *(int(one.sum()) for one in each)] for words, each in kinds.items()]
+    return Result(computed, [], [grid("termination", [row for row in rows if any(row[1:])])])
 
 
 def _ends(name: str, impacts: Impacts, impact: jimpact.Impact) -> dict[str, Computed]:
@@ -71,18 +78,6 @@ def _ends(name: str, impacts: Impacts, impact: jimpact.Impact) -> dict[str, Comp
     }
 
 
-def _rows(ends: list[jimpact.Impact]) -> list[list[str | int]]:
-    """Impacts of each kind, for every crowd."""
-    most = max(end.info.compressions.max() for end in ends)
-    kinds = {f"outcome {outcome.name}": [end.outcome == outcome for end in ends] for outcome in jimpact.Outcome}
-    kinds |= {words: [end.info.mode == mode for end in ends] for mode, words in jimpact.MODES.items()}
-    for count in range(1, most + 1):
-        word = "compression" if count == 1 else "compressions"
-        kinds[f"{count} {word}"] = [end.info.compressions == count for end in ends]
-    counts = {words: [int(kind.sum()) for kind in each] for words, each in kinds.items()}
-    return [[words, *each] for words, each in counts.items() if any(each)]
-
-
 def _after_zero_slip(crowd: Crowd) -> dict[str, Computed]:
     """(5), (6) and (8) on the samples after slip was zero."""
     impacts = matrices(crowd)
@@ -93,51 +88,46 @@ def _after_zero_slip(crowd: Crowd) -> dict[str, Computed]:
     s = directions[np.arange(len(stable)), np.nan_to_num(growths, nan=-np.inf).argmax(-1)]
     up = np.array([0.0, 0.0, 1.0]) / np.linalg.inv(impacts.K)[:, 2, 2, None]
     k = np.where(stable[:, None], up, rate(impacts.K, impacts.mu, s))
-    found = {}
-    for id, side in (("B-work-stick", stable), ("B-work-ray", ~stable)):
-        work, velocity = _residuals(path, k, stops & side)
-        found[id] = claimed(max(work, velocity) < FORMULA, work=work, velocity=velocity, n=(stops & side).sum())
-    return found
-
-
-def _residuals(path: Any, k: np.ndarray, chosen: np.ndarray) -> tuple[float, float]:
-    """Largest misfit of the work and of the velocity after zero slip, relative, over the chosen lanes."""
-    p, work, end, k = path.normal_impulse[chosen], path.work[chosen], path.events.slip_end[chosen, None], k[chosen]
-    u = np.concatenate([path.sliding_velocity, path.normal_velocity[..., None]], -1)[chosen]
-    rows, at, after = np.arange(len(p)), np.abs(p - end).argmin(-1), p >= end
+    u = np.concatenate([path.sliding_velocity, path.normal_velocity[..., None]], -1)
+    p, work, end, rows = path.normal_impulse, path.work, path.events.slip_end[:, None], np.arange(len(k))
+    at = np.abs(p - np.nan_to_num(end)).argmin(-1)
     start, done = u[rows, at][:, None], work[rows, at][:, None]
     told = done + (u[..., 2] ** 2 - start[..., 2] ** 2) / (2 * k[:, None, 2])
     line = start + k[:, None] * (p - end)[..., None]
     works = np.abs(told - work) / np.abs(work).max(-1, keepdims=True)
     velocities = np.linalg.norm(line - u, axis=-1) / np.linalg.norm(u[:, :1], axis=-1)
-    return works[after].max(initial=0), velocities[after].max(initial=0)
+    found = {}
+    for id, side in (("B-work-stick", stable), ("B-work-ray", ~stable)):
+        after = (p >= end) & side[:, None]  # never where slip does not stop
+        most = {"work": works[after].max(initial=0), "velocity": velocities[after].max(initial=0)}
+        found[id] = claimed(max(most.values()) < FORMULA, **most, n=(stops & side).sum())
+    return found
 
 
-def _stationary(crowd: Crowd, progress: Progress) -> Computed:
-    """With the least friction that sticks, slip against the force that would hold it goes on as it is."""
-    K, u, _, e = matrices(crowd)
+def _newton(form: Form, progress: Progress) -> dict[str, Computed]:
+    """Newton's law with friction and without, beside Stronge's rule (3.4); and slip that stays as it is.
+
+    With the least friction that sticks, slip against the force that would hold it goes on as it is.
+    """
+    K, u, _, e = matrices(form.stationary)
     L, mu = np.linalg.inv(K), stick_ratio(K)
     v = np.column_stack([-L[:, :2, 2] / (mu * L[:, 2, 2])[:, None], u[:, 2]])
     impact = solve_many(K, v, mu, e, progress=progress)
     change = impact.velocity - v
-    gap = np.abs(change[:, 2] / impact.impulse[:, 2] * L[:, 2, 2] - 1).max()
+    off = np.abs(change[:, 2] / impact.impulse[:, 2] * L[:, 2, 2] - 1).max()
     slip = np.linalg.norm(change[:, :2], axis=-1).max()
-    return claimed(max(gap, slip) < FORMULA, gap=gap, slip=slip, n=len(mu))
 
-
-def _newton(crowd: Crowd, progress: Progress) -> dict[str, Computed]:
-    """3.4: Newton's law with friction and without, beside Stronge's rule."""
-    rough = matrices(crowd)
+    rough, n = matrices(form.newton), form.newton.count
     slick = rough._replace(mu=0 * rough.mu)
     ends = [[solve_many(*i, law=law, progress=progress) for law in ("newton", "stronge")] for i in (rough, slick)]
     gains = [end.info.kinetic_energy_change / np.abs(end.info.compression_work) for end in ends[0]]
     rises = [(end.outcome == jimpact.Outcome.OK) & (gain > GAIN) for end, gain in zip(ends[0], gains, strict=True)]
     count, none = (rise.sum() for rise in rises)
-    change = np.median(gains[0][rises[0]]) if count else 0
+    typical = np.median(gains[0][rises[0]]) if count else 0
     gap = relative(*(end.impulse for end in ends[1])).max()
-    n = crowd.count
     return {
-        "B-newton": claimed(count > 0 and none == 0, newton=count, stronge=none, n=n, change=change),
+        "B-ray-stationary": claimed(max(off, slip) < FORMULA, gap=off, slip=slip, n=len(mu)),
+        "B-newton": claimed(count > 0 and none == 0, newton=count, stronge=none, n=n, change=typical),
         "B-newton-slick": claimed(gap < FORMULA, gap=gap, n=n),
     }
 

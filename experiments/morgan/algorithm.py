@@ -101,7 +101,10 @@ def solve_by_text(
     """One impact; sticking is decided by `static`, the coefficient of static friction."""
     system = Mechanism(M, J, np.linalg.solve(M, J.T))
     start, slip = Stop("start", np.zeros(2), np.asarray(u, float), 0.0), J[0] @ u
-    later, sticks = _from_zero_slip(system, mu, mu if static is None else static, reading)
+    # Friction from zero slip on; slip begins against the friction m that would hold it.
+    m = (-1 if reading.minus else 1) * (J[0] @ system.L[:, 1]) / (J[0] @ system.L[:, 0])
+    sticks = bool((abs(m) if reading.size else m) <= (mu if static is None else static))
+    later = m if sticks else mu * np.sign(m)
     first = -mu * np.sign(slip) if slip != 0 else later  # box a
     to_slip_zero = system.pause(0, start, first) if slip != 0 else np.inf
     to_normal_zero = system.pause(1, start, first)
@@ -122,11 +125,3 @@ def solve_by_text(
     bends = len(stops) == 4
     held, frictions = sticks and (bends or slip == 0), (first, later) if bends else (first,)
     return Solved(stops[-1].u, stops[-1].impulse, boxes, CODES[boxes], stops, bool(held), frictions)
-
-
-def _from_zero_slip(system: Mechanism, mu: float, static: float, reading: Reading) -> tuple[float, bool]:
-    """Friction from zero slip on, and whether the tip sticks; slip begins against the friction that would hold it."""
-    Jt, (Lt, Ln) = system.J[0], system.L.T
-    m = (-1 if reading.minus else 1) * (Jt @ Ln) / (Jt @ Lt)
-    sticks = bool((abs(m) if reading.size else m) <= static)
-    return (m if sticks else mu * np.sign(m)), sticks

@@ -168,36 +168,29 @@ def map_figure(direction: np.ndarray, cells: Crowd, modes: np.ndarray, ways: dic
 
 def motion_figure(pendulum: Pendulum, motion: Motion, name: str) -> Picture:
     """Height of the tip and energy against time; path of the tip, with the bars at the start, impacts and the end."""
-    path = np.asarray(jax.vmap(partial(tip, pendulum))(motion.state[:, :2]))
+    across, height = np.asarray(jax.vmap(partial(tip, pendulum))(motion.state[:, :2])).T
     energies = np.asarray(jax.vmap(partial(energy, pendulum))(motion.state))
     times = [bounce.time for bounce in motion.bounces]
     fig = Figure(figsize=(12, 6), layout="constrained")
     fig.suptitle(name, parse_math=False)
     axes = fig.subplot_mosaic([["height", "path"], ["loss", "path"]], width_ratios=(1.15, 1))
-    axes["height"].plot(motion.time, path[:, 1], color=BLUE, lw=1.4)
+    axes["height"].plot(motion.time, height, color=BLUE, lw=1.4)
     axes["height"].plot(times, np.zeros(len(times)), "|", color=RED, ms=12, label="impacts")
     axes["height"].set(xlabel="time (s)", ylabel="height of the tip (m)")
     axes["height"].legend(loc="upper right", fontsize=9)
     axes["loss"].plot(motion.time, energies - energies[0], color=BLUE, lw=1.4)
     axes["loss"].set(xlabel="time (s)", ylabel="energy, less that at the start (J)")
-    _motion_path(axes["path"], pendulum, motion, path)
-    return TEXTS.picture("fig3_1", fig)
-
-
-def _motion_path(ax: Axes, pendulum: Pendulum, motion: Motion, path: np.ndarray) -> None:
-    impacts = np.searchsorted(motion.time, [bounce.time for bounce in motion.bounces])
+    ax, impacts, depth = axes["path"], np.searchsorted(motion.time, times), 0.12 * pendulum.length
     looks = {"impacts": (impacts, "0.75", 0.9, 2), "the start": ([0], "0.15", 2.2, 4), "the end": ([-1], RED, 2.2, 4)}
     for label, (at, color, width, size) in looks.items():
-        for q in motion.state[at, :2]:
-            (line,) = ax.plot(*_bars(pendulum, q).T, "o-", color=color, lw=width, ms=size, zorder=width)
-        if len(at):
-            line.set_label(f"bars at {label}")
-    up, depth = path[:, 1] + pendulum.floor, 0.12 * pendulum.length
-    ax.plot(path[:, 0], up, color=BLUE, lw=1.1, zorder=2, label="path of the tip")
+        for k, q in enumerate(motion.state[at, :2]):
+            own = {"color": color, "lw": width, "ms": size, "zorder": width, "label": "" if k else f"bars at {label}"}
+            ax.plot(*_bars(pendulum, q).T, "o-", **own)
+    ax.plot(across, height + pendulum.floor, color=BLUE, lw=1.1, zorder=2, label="path of the tip")
     _floor(ax, pendulum.floor, depth)
-    ax.set(xlabel="across (m)", ylabel="height (m)", aspect="equal")
-    ax.set_ylim(pendulum.floor - depth, max(0.0, up.max()) + depth)
+    ax.set(xlabel="across (m)", ylabel="height (m)", aspect="equal", ylim=(pendulum.floor - depth, None))
     ax.legend(loc="best", fontsize=9, framealpha=0.9)
+    return TEXTS.picture("fig3_1", fig)
 
 
 def space_figure(path: Path, labels: Sequence[str]) -> Picture:

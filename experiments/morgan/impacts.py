@@ -6,7 +6,7 @@ E is the change of kinetic energy, (2.14); its parts are E_n by the normal impul
 import numpy as np
 
 import jimpact
-from jimpact.reproduce import Computed, Grid, Progress, Result, claimed, only, trace_many
+from jimpact.reproduce import Computed, Progress, Result, claimed, only, trace_many
 from jimpact.tracing import Path
 
 from .algorithm import CODES, Mechanism, Solved
@@ -45,7 +45,12 @@ def paths(form: ImpactsForm, progress: Progress) -> Result:
     }
     how = construction(crowd, text[0], crowd.u[0] + np.outer(pauses[0], line))
     ways = paths_figure(crowd, text[:n], [f"{i.figure}: {i.name}" for i in form.impact])
-    return Result(findings, [how, ways], [_table(form.impact, text, codes, gaps)])
+    rows = []
+    for i, s, code, gap in zip(form.impact, text, codes, gaps, strict=False):
+        tip, impulse = "({:g}, {:g})".format(*i.tip_velocity), "({:.6f}, {:.6f})".format(*s.impulse)
+        sticks = "yes" if s.sticks else "no"
+        rows.append((i.name, i.figure, i.friction, i.restitution, tip, s.boxes, code, sticks, impulse, f"{gap:.0e}"))
+    return Result(findings, [how, ways], [TEXTS.grid("impacts", rows)])
 
 
 def _printed_paths(
@@ -91,15 +96,6 @@ def _rare_findings(rare: Crowd, text: list[Solved], codes: list[str], gaps: np.n
     }
 
 
-def _table(impacts: list[Impact], text: list[Solved], codes: list[str], gaps: np.ndarray) -> Grid:
-    rows = []
-    for i, s, code, gap in zip(impacts, text, codes, gaps, strict=False):
-        tip, impulse = "({:g}, {:g})".format(*i.tip_velocity), "({:.6f}, {:.6f})".format(*s.impulse)
-        sticks = "yes" if s.sticks else "no"
-        rows.append((i.name, i.figure, i.friction, i.restitution, tip, s.boxes, code, sticks, impulse, f"{gap:.0e}"))
-    return TEXTS.grid("impacts", rows)
-
-
 def energy(form: ImpactsForm, progress: Progress) -> Result:
     crowd = _impacts(form)
     text, path = by_text(crowd), trace_many(*in_space(crowd))  # jimpact, the plane embedded in space
@@ -107,7 +103,13 @@ def energy(form: ImpactsForm, progress: Progress) -> Result:
     (p, *_), v_n, rows = path.normal_impulse, path.normal_velocity, np.arange(len(text))
     E, E_n, E_f = parts.values()
     size, deepest = np.abs(E_n).max(-1, keepdims=True), E_n.argmin(-1)
-    formula = np.array([_by_formula(crowd, i, one, path.normal_impulse[i]) for i, one in enumerate(text)])
+    formula = np.zeros_like(E)  # (2.21) at the normal impulses of the path, piece by piece
+    for i, one in enumerate(text):
+        system = Mechanism(crowd.M[i], crowd.J[i], crowd.L[i])
+        bends = [stop for stop in one.stops if stop.event in ("start", "v_t = 0")]
+        for stop, k in zip(bends, one.frictions, strict=True):
+            later = path.normal_impulse[i] - stop.p
+            formula[i] = np.where(later < 0, formula[i], system.energy(stop, k, later))
     gaps = {
         "M-2.18": np.abs(E - E_n - E_f) / size,
         "M-2.19": np.maximum(np.diff(E_f, axis=-1) / size, 0.0),
@@ -134,11 +136,3 @@ def _parts(crowd: Crowd, path: Path) -> dict[str, np.ndarray]:
         "$E_n$, normal part": path.work,
         "$E_f$, frictional part": np.pad(np.cumsum(steps, -1), ((0, 0), (1, 0))),
     }
-
-
-def _by_formula(crowd: Crowd, i: int, solved: Solved, p: np.ndarray) -> np.ndarray:
-    """(2.21) at given normal impulses, piece by piece."""
-    system = Mechanism(crowd.M[i], crowd.J[i], crowd.L[i])
-    bends = [stop for stop in solved.stops if stop.event in ("start", "v_t = 0")]
-    pieces = [system.energy(stop, k, p - stop.p) for stop, k in zip(bends, solved.frictions, strict=True)]
-    return pieces[0] if len(pieces) == 1 else np.where(p < bends[1].p, *pieces)

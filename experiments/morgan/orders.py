@@ -130,28 +130,25 @@ def _bends(crowd: Crowd, traced: int) -> dict[str, Computed]:
 
 def errata(form: CrowdForm, progress: Progress) -> Result:
     crowd = draw(form.pendulum.pendulum(), form.sample)
-    impact = collide_many(crowd).impact
+    impact, effects = collide_many(crowd).impact, []
     solved = [by_text(crowd, reading) for reading in READINGS.values()]
-    effects = [_effect(crowd, text, impact.impulse) for text in solved]
+    for text in solved:
+        impulse, u = np.array([s.impulse for s in text]), np.array([s.u for s in text])
+        gaps = largest_gap(impulse, impact.impulse)
+        slip = np.abs(crowd._replace(u=u).v[:, 0]) / np.linalg.norm(crowd.v, axis=-1)
+        with np.errstate(invalid="ignore", over="ignore"):
+            gains = ~(crowd.energy(u) <= crowd.energy(crowd.u) * (1 + GAIN))
+        effect = {
+            "changed": int((~(gaps <= CHANGED)).sum()),  # another impulse than the corrected one
+            "largest": f"{gaps[np.isfinite(gaps)].max():.1e}",  # relative
+            "slides": int(([s.sticks for s in text] & (slip > CHANGED)).sum()),  # sticking claimed, but the tip slips
+            "gains": int(gains.sum()),  # kinetic energy rises
+            "pulls": int((impulse[:, 1] < 0).sum()),  # the normal impulse is negative
+        }
+        effects.append(effect)
     rows = [(name, *effect.values()) for name, effect in zip(READINGS, effects, strict=True)]
-    grids = [TEXTS.grid("errata", rows, count=len(crowd.u))]
-    return Result(_misprints(crowd, impact, solved[0], effects), grids=grids)
-
-
-def _effect(crowd: Crowd, text: list[Solved], expected: np.ndarray) -> dict[str, Any]:
-    """What a reading does to the impacts."""
-    impulse, u = np.array([s.impulse for s in text]), np.array([s.u for s in text])
-    gaps = largest_gap(impulse, expected)
-    slip = np.abs(crowd._replace(u=u).v[:, 0]) / np.linalg.norm(crowd.v, axis=-1)
-    with np.errstate(invalid="ignore", over="ignore"):
-        gains = ~(crowd.energy(u) <= crowd.energy(crowd.u) * (1 + GAIN))
-    return {
-        "changed": int((~(gaps <= CHANGED)).sum()),  # another impulse than the corrected one
-        "largest": f"{gaps[np.isfinite(gaps)].max():.1e}",  # relative
-        "slides": int(([s.sticks for s in text] & (slip > CHANGED)).sum()),  # sticking claimed, but the tip slips
-        "gains": int(gains.sum()),  # kinetic energy rises
-        "pulls": int((impulse[:, 1] < 0).sum()),  # the normal impulse is negative
-    }
+    grid = TEXTS.grid("errata", rows, count=len(crowd.u))
+    return Result(_misprints(crowd, impact, solved[0], effects), grids=[grid])
 
 
 def _misprints(

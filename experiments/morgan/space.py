@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jimpact
-from jimpact.reproduce import Computed, Grid, Progress, Result, claimed, directions_many, only, solve_many, trace_many
+from jimpact.reproduce import Computed, Progress, Result, claimed, directions_many, only, solve_many, trace_many
 
 from .crowd import Crowd, with_tips
 from .drawing import space_figure
@@ -38,7 +38,12 @@ def run(form: SpaceForm, progress: Progress) -> Result:
     }
     labels = [f"{impact.name}, friction {impact.friction:g}" for impact in form.impact]
     picture = space_figure(trace_many(*(a[: len(labels)] for a in given)), labels)
-    return Result(findings, [picture], [_table(form, found, ways, gaps)])
+    events, rows = jimpact.event_sequence(found), []
+    for i, impact in enumerate(form.impact):
+        impulse = "({:.6f}, {:.6f}, {:.6f})".format(*found.impulse[i])
+        gap = f"{gaps[i]:.0e}" if np.isfinite(gaps[i]) else ""
+        rows.append((impact.name, str(events[i]), "yes" if ways[i].sticks else "no", impulse, gap))
+    return Result(findings, [picture], [TEXTS.grid("space", rows)])
 
 
 def _impacts(form: SpaceForm) -> Crowd:
@@ -82,12 +87,3 @@ def _resumed(crowd: Crowd, found: jimpact.Impact, progress: Progress) -> dict[st
     way = after[through] / np.linalg.norm(after[through], axis=-1, keepdims=True)
     apart = np.abs(way - leaves[through]).max(initial=0.0)
     return {"M-4.13-anew": only(reached=reached, loose=loose.sum(), through=through.sum(), apart=apart)}
-
-
-def _table(form: SpaceForm, found: jimpact.Impact, ways: list[Integrated], gaps: np.ndarray) -> Grid:
-    events, rows = jimpact.event_sequence(found), []
-    for i, impact in enumerate(form.impact):
-        impulse = "({:.6f}, {:.6f}, {:.6f})".format(*found.impulse[i])
-        gap = f"{gaps[i]:.0e}" if np.isfinite(gaps[i]) else ""
-        rows.append((impact.name, str(events[i]), "yes" if ways[i].sticks else "no", impulse, gap))
-    return TEXTS.grid("space", rows)

@@ -20,19 +20,21 @@ RESIDUAL = 1e-9  # up to which an equation meets the solved impact
 
 
 def run_errata(form: ErrataForm, progress: Progress) -> Result:
-    found = {**_planar(form, progress), "SB-24": _work(form, progress)}
-    found |= {**_systems(form, progress), "SB-60": _singular(form, progress)}
+    found = {**_planar(form, progress), **_systems(form, progress), "SB-60": _singular(form, progress)}
+    scene, rod = form.space, form.rod
+    impact = _solved(form, scene.sliding_friction, [scene.restitution], "stronge", progress)
+    compression, total = impact.info.compression_impulse[0], impact.impulse[0, 2]
+    down_before, down_after = -scene.velocity[2], -impact.velocity[0, 2]
+    ratio, square = (total - compression) * down_after / (compression * down_before), scene.restitution**2
+    found["SB-24"] = claimed(abs(ratio - square) < RESIDUAL, ratio=ratio, square=square)
     wrong = [id for id, one in found.items() if not one.holds]
     found["SB-errata"] = claimed(not wrong, wrong=len(wrong), rows=len(found))
-    return Result(filled({**found, "SB-slips": _slips(form)}, form))
-
-
-def _slips(form: ErrataForm) -> Computed:
-    """Symbols of the text, each with what it would mean if it were meant."""
-    rod, scene = form.rod, form.space
-    wrong = rod.across / (rod.mass * rod.radius**2)
+    # Symbols of the text, each with what it would mean if it were meant.
+    alpha = rod.across / (rod.mass * rod.radius**2)
     off = np.linalg.norm(paper_axes(arm(rod, scene.theta1_deg, scene.theta2_deg)) - np.array([0, rod.half_length, 0]))
-    return claimed(abs(wrong - rod.alpha) < RESIDUAL and off < RESIDUAL, wrong=wrong, alpha=rod.alpha, off=off)
+    holds = abs(alpha - rod.alpha) < RESIDUAL and off < RESIDUAL
+    found["SB-slips"] = claimed(holds, wrong=alpha, alpha=rod.alpha, off=off)
+    return Result(filled(found, form))
 
 
 def _planar(form: ErrataForm, progress: Progress) -> dict[str, Computed]:
@@ -52,15 +54,6 @@ def _planar(form: ErrataForm, progress: Progress) -> dict[str, Computed]:
         "SB-28": claimed((changed < RESIDUAL).all(), **slip),
         "SB-16": claimed((np.abs(printed - scene.friction) < RESIDUAL).all(), angles=len(theta), **words),
     }
-
-
-def _work(form: ErrataForm, progress: Progress) -> Computed:
-    scene = form.space
-    impact = _solved(form, scene.sliding_friction, [scene.restitution], "stronge", progress)
-    compression, total = impact.info.compression_impulse[0], impact.impulse[0, 2]
-    down_before, down_after = -scene.velocity[2], -impact.velocity[0, 2]
-    ratio, square = (total - compression) * down_after / (compression * down_before), scene.restitution**2
-    return claimed(abs(ratio - square) < RESIDUAL, ratio=ratio, square=square)
 
 
 def _solved(form: ErrataForm, friction: float, restitution: list[float], rule: str, progress: Progress) -> Any:

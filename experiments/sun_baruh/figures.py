@@ -29,12 +29,6 @@ class Frame(NamedTuple):
     x_label: str
     y_label: str
 
-    @property
-    def extent(self) -> list[float]:
-        """Edges of cells that are centred on the points of the axes."""
-        halves = [(axis, 0.5 * (axis[1] - axis[0])) for axis in (self.x, self.y)]
-        return [edge for axis, half in halves for edge in (axis[0] - half, axis[-1] + half)]
-
 
 class Panel(NamedTuple):
     """One map: whole numbers are modes, others a quantity; both of shape (len(x), len(y))."""
@@ -73,33 +67,36 @@ def compared(m: Map, quantity: str, restitution: float = 1.0) -> list[list[Panel
 
 
 def maps(frame: Frame, rows: Sequence[Sequence[Panel]], title: str) -> Figure:
-    """Rows of panels with one legend of the modes that occur."""
-    handles = _handles([panel for row in rows for panel in row])
-    figure, grid = _sheet(len(rows), len(rows[0]), 0.65 + 0.22 * -(-len(handles) // COLUMNS))
-    for axes, panel in zip(grid.flat, [panel for row in rows for panel in row], strict=True):
+    """Rows of panels with one legend: of the modes that occur, and what marks wrong ones."""
+    panels = [panel for row in rows for panel in row]
+    seen = np.unique(np.concatenate([np.ravel(panel.values) for panel in panels if panel.is_mode]))
+    handles = [Patch(facecolor=COLOURS[k], edgecolor="#777777", label=f"{k}  {jimpact.MODES[k]}") for k in seen]
+    marked = [panel for panel in panels if panel.wrong.any()]
+    if marked:
+        label = WRONG if all(panel.is_mode for panel in marked) else OUTLINED
+        handles.append(Patch(facecolor="white", edgecolor="black", hatch="////", label=label))
+    # Axes of one size, placed in inches: a layout that measures every label takes as long as drawing them.
+    (n, m), below = (len(rows), len(rows[0])), 0.65 + 0.22 * -(-len(handles) // COLUMNS)
+    width, height = LEFT + m * PANEL[0] + (m - 1) * GAPS[0] + RIGHT, below + n * PANEL[1] + (n - 1) * GAPS[1] + ABOVE
+    figure = Figure(figsize=(width, height))
+    figure.subplots_adjust(LEFT / width, below / height, 1 - RIGHT / width, 1 - ABOVE / height)
+    figure.subplots_adjust(wspace=GAPS[0] / PANEL[0], hspace=GAPS[1] / PANEL[1])
+    grid = figure.subplots(n, m, squeeze=False, sharex=True, sharey=True)
+    for axes, panel in zip(grid.flat, panels, strict=True):
         _draw(axes, frame, panel)
     for axes in grid[-1]:
         axes.set_xlabel(frame.x_label)
     for axes in grid[:, 0]:
         axes.set_ylabel(frame.y_label)
-    figure.suptitle(title, fontsize=12, y=1 - 0.1 / figure.get_figheight(), va="top")
+    figure.suptitle(title, fontsize=12, y=1 - 0.1 / height, va="top")
     figure.legend(handles=handles, loc="lower center", ncols=min(COLUMNS, len(handles)), fontsize=9, frameon=False)
     return figure
 
 
-def _sheet(rows: int, columns: int, below: float) -> tuple[Figure, np.ndarray]:
-    """Axes of one size, placed in inches: a layout that measures every label takes as long as drawing them."""
-    width = LEFT + columns * PANEL[0] + (columns - 1) * GAPS[0] + RIGHT
-    height = below + rows * PANEL[1] + (rows - 1) * GAPS[1] + ABOVE
-    figure = Figure(figsize=(width, height))
-    figure.subplots_adjust(LEFT / width, below / height, 1 - RIGHT / width, 1 - ABOVE / height)
-    figure.subplots_adjust(wspace=GAPS[0] / PANEL[0], hspace=GAPS[1] / PANEL[1])
-    return figure, figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
-
-
 def _draw(axes: Axes, frame: Frame, panel: Panel) -> None:
     axes.set_title(panel.title, fontsize=10)
-    placed: dict[str, Any] = {"origin": "lower", "extent": frame.extent, "aspect": "auto", "interpolation": "nearest"}
+    extent = [edge for a in (frame.x, frame.y) for edge in (1.5 * a[0] - 0.5 * a[1], 1.5 * a[-1] - 0.5 * a[-2])]
+    placed: dict[str, Any] = {"origin": "lower", "extent": extent, "aspect": "auto", "interpolation": "nearest"}
     if panel.is_mode:
         norm = BoundaryNorm(np.arange(-0.5, len(COLOURS)), len(COLOURS))
         axes.imshow(panel.values.T, cmap=ListedColormap(COLOURS), norm=norm, **placed)
@@ -110,14 +107,3 @@ def _draw(axes: Axes, frame: Frame, panel: Panel) -> None:
         axes.contourf(frame.x, frame.y, panel.wrong.T, levels=[0.5, 1.5], colors="none", hatches=["////"])
     elif panel.wrong.any():
         axes.contour(frame.x, frame.y, panel.wrong.T, levels=[0.5], colors="white", linewidths=0.8)
-
-
-def _handles(panels: Sequence[Panel]) -> list[Patch]:
-    """The legend: modes that occur, and what marks wrong ones."""
-    seen = np.unique(np.concatenate([np.ravel(panel.values) for panel in panels if panel.is_mode]))
-    handles = [Patch(facecolor=COLOURS[k], edgecolor="#777777", label=f"{k}  {jimpact.MODES[k]}") for k in seen]
-    marked = [panel for panel in panels if panel.wrong.any()]
-    if marked:
-        label = WRONG if all(panel.is_mode for panel in marked) else OUTLINED
-        handles.append(Patch(facecolor="white", edgecolor="black", hatch="////", label=label))
-    return handles

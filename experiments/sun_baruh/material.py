@@ -4,7 +4,6 @@ Source: section 5. The text gives neither the ranges nor the steps of the two ax
 """
 
 import numpy as np
-from matplotlib.axes import Axes
 
 import jimpact
 from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, only, trace_many
@@ -29,7 +28,10 @@ def run_material(form: MaterialForm, progress: Progress) -> Result:
         found |= _directions(coarse) if case.figure == 12 else {}
         words = {"case": case, "cells": coarse.x.size, "fine_cells": fine.x.size}
         findings |= {f"SB-Fig{case.figure}{key}": one for key, one in filled(found, form, **words).items()}
-        pictures.append(_picture(case, fine))
+        frame = Frame(fine.x[:, 0], fine.y[0], "friction μ", "restitution e")
+        title = f"Rod in space, Poisson restitution, θ₁ = {case.theta1_deg:g}°, θ₂ = {case.theta2_deg:g}°"
+        figure = maps(frame, compared(fine, "normal velocity after / before"), title)
+        pictures.append(TEXTS.picture(f"fig{case.figure}", figure))
     return Result(findings, [*pictures, _hodographs(form, progress)])
 
 
@@ -83,12 +85,6 @@ def _directions(m: Map) -> dict[str, Computed]:
     }
 
 
-def _picture(case: MaterialMap, m: Map) -> Picture:
-    frame = Frame(m.x[:, 0], m.y[0], "friction μ", "restitution e")
-    title = f"Rod in space, Poisson restitution, θ₁ = {case.theta1_deg:g}°, θ₂ = {case.theta2_deg:g}°"
-    return TEXTS.picture(f"fig{case.figure}", maps(frame, compared(m, "normal velocity after / before"), title))
-
-
 def pieces(mode: int, start: np.ndarray, compressed: np.ndarray, end: np.ndarray) -> np.ndarray:
     """Corners of the approximate path of slip."""
     corners = {"start": start, "c": compressed, "0": np.zeros(2), "end": end}
@@ -99,28 +95,22 @@ def _hodographs(form: MaterialForm, progress: Progress) -> Picture:
     """One panel for each orientation, one colour for each friction; energetic restitution."""
     cases = [f"θ₁ = {case.theta1_deg:g}°, θ₂ = {case.theta2_deg:g}° (figure {case.figure})" for case in form.maps]
     picture, panels = TEXTS.page("hodographs", cases=cases)
-    for axes, case in zip(panels, form.maps, strict=True):
-        _panel(axes, form, case, progress)
-    picture.figure.suptitle(f"Slip from start to end, energetic restitution, e = {form.drawn_restitution}", fontsize=12)
-    return picture
-
-
-def _panel(axes: Axes, form: MaterialForm, case: MaterialMap, progress: Progress) -> None:
     friction, e, start = np.array(form.drawn_frictions), form.drawn_restitution, np.array(form.velocity[:2])
-    W, v = inverse_inertia(form.rod, case.theta1_deg, case.theta2_deg), form.velocity
-    exact = trace_many(W, v, friction, e, law="stronge").sliding_velocity
     both = np.array([0.0, e])  # without restitution the impact ends with compression
-    near = solved(form.rod, W, v, friction[:, None], both, "sun_baruh", progress, rule="stronge")
-    drawn = zip(friction, LINES, exact, near.impact.velocity[..., :2], near.mode[:, 1], strict=False)
-    for mu, colour, slip, stages, mode in drawn:
-        path = pieces(mode, start, *stages)
-        axes.plot(*slip.T, color=colour, lw=2, label=f"μ = {mu:g}, exact")
-        name = f"approximation: {jimpact.MODES[mode]}"
-        axes.plot(*path.T, color=colour, lw=1.2, ls="--", marker="o", ms=3.5, label=name)
-        axes.plot(*slip[-1], color=colour, marker="s", ms=6)
-    axes.plot(0, 0, "k+", ms=12)
-    axes.plot(*start, "k.", ms=9)
-    axes.annotate("start", tuple(start), xytext=(0, -14), textcoords="offset points", ha="center", fontsize=9)
-    axes.legend(fontsize=8)
-    axes.margins(y=0.08)
-    axes.grid(alpha=0.3)
+    for axes, case in zip(panels, form.maps, strict=True):
+        W, v = inverse_inertia(form.rod, case.theta1_deg, case.theta2_deg), form.velocity
+        exact = trace_many(W, v, friction, e, law="stronge").sliding_velocity
+        near = solved(form.rod, W, v, friction[:, None], both, "sun_baruh", progress, rule="stronge")
+        drawn = zip(friction, LINES, exact, near.impact.velocity[..., :2], near.mode[:, 1], strict=False)
+        for mu, colour, slip, stages, mode in drawn:
+            axes.plot(*slip.T, color=colour, lw=2, label=f"μ = {mu:g}, exact")
+            name = f"approximation: {jimpact.MODES[mode]}"
+            axes.plot(*pieces(mode, start, *stages).T, "o--", color=colour, lw=1.2, ms=3.5, label=name)
+            axes.plot(*slip[-1], color=colour, marker="s", ms=6)
+        axes.plot(0, 0, "k+", ms=12)
+        axes.plot(*start, "k.", ms=9)
+        axes.annotate("start", tuple(start), xytext=(0, -14), textcoords="offset points", ha="center", fontsize=9)
+        axes.legend(fontsize=8)
+        axes.margins(y=0.08)
+    picture.figure.suptitle(f"Slip from start to end, energetic restitution, e = {e}", fontsize=12)
+    return picture

@@ -71,8 +71,7 @@ def run_table2(form: PlaneForm, progress: Progress) -> Result:
     last, first = theta[whole.stuck].max(), theta[(theta > 0) & whole.turned].min()
     findings = {
         "SB-Fig1-2-6-7": only(),
-        "SB-Table1": _continues(compressed.impact, whole.impact),
-        "SB-29": _at_stop(form, theta, ratio, whole.impact),
+        **_stages(form, theta, ratio, compressed.impact, whole.impact),
         **_ratios(form, theta, ratio, whole.mode, energetic.mode),
         "SB-line": claimed(last < angle < first, angle=angle, last=last, first=first, printed=printed),
         "SB-27": claimed(off < ROUND_OFF, off=off),
@@ -80,23 +79,25 @@ def run_table2(form: PlaneForm, progress: Progress) -> Result:
     return Result(filled(findings, form, limit=ROUND_OFF, cells=theta.size), [_picture(form)])
 
 
-def _continues(compressed: jimpact.Impact, whole: jimpact.Impact) -> Computed:
-    """Slip is along x, to which the rod moves first: sliding back is slip below zero."""
+def _stages(form: PlaneForm, theta: Any, ratio: Any, compressed: Any, whole: Any) -> dict[str, Computed]:
+    """Table 1: slip is along x, to which the rod moves first, so that sliding back is slip below zero.
+
+    And (29) in the axes of the paper, y down, at unit approach speed.
+    """
     early, late = compressed.velocity[..., 0], whole.velocity[..., 0]
     sticks, back = np.abs(early) < ROUND_OFF, early < -ROUND_OFF
     moved, stopped = (np.abs(late[sticks]) >= ROUND_OFF).sum(), (late[back] >= -ROUND_OFF).sum()
-    return claimed(moved == stopped == 0, sticks=sticks.sum(), moved=moved, back=back.sum(), stopped=stopped)
+    words = {"sticks": sticks.sum(), "moved": moved, "back": back.sum(), "stopped": stopped}
 
-
-def _at_stop(form: PlaneForm, theta: np.ndarray, ratio: np.ndarray, whole: jimpact.Impact) -> Computed:
-    """(29) in the axes of the paper, y down, at unit approach speed."""
     K, mu, mass = planar_inertia(form.rod, theta), form.friction, form.rod.mass
     R, P, Q = (mass * x for x in (K[..., 0, 0], -K[..., 0, 1], K[..., 1, 1]))
     stops = np.isin(whole.info.mode, (1, 2))
     right = 1 - (K[..., 1, 1] - mu * K[..., 1, 0])[stops] * whole.info.slip_end[stops]
-    printed = (1 - ratio * (Q + mu * P) / (P + mu * R))[stops]
-    off = np.abs(right - printed).max()
-    return claimed(off < ROUND_OFF, off=off, stops=stops.sum())
+    off = np.abs(right - (1 - ratio * (Q + mu * P) / (P + mu * R))[stops]).max()
+    return {
+        "SB-Table1": claimed(moved == stopped == 0, **words),
+        "SB-29": claimed(off < ROUND_OFF, off=off, stops=stops.sum()),
+    }
 
 
 def _readings(form: PlaneForm, theta: np.ndarray) -> dict[str, np.ndarray]:
