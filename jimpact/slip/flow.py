@@ -23,6 +23,7 @@ and the normal velocity v' = k (X + U) + mu (a U - b Y), k = w - mu a. U is of s
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax.lax import stop_gradient
 
@@ -36,8 +37,7 @@ NEAR = 0.3  # rad: an invariant direction within this angle is the axis of a ste
 CURVED = 0.3  # largest second-order term of h in the tangent of the angle, relative to h
 FLATTEST = 1e-4  # least |dh|, relative to the largest rate, for which a direction counts as near
 FOUND = 10  # x sqrt(epsilon) rad: largest last Newton step of a converged direction, whose error is its square
-GUESSES = 2  # Newton steps to the invariant direction, after the first guess
-DERIVATIVES = 2  # differentiated Newton steps after these; each adds one exact order of derivative
+NEWTON_STEPS = 4  # to the invariant direction, after the first guess
 
 
 class Plane(NamedTuple):
@@ -140,29 +140,43 @@ def _axes(mu: Scalar, sx: Scalar, sy: Scalar, a: Scalar, b: Scalar, bss: Scalar,
 
 
 def _ray(here: Axes, rate: Scalar) -> tuple[Scalar, Flag]:
-    """Tangent of the angle to the invariant direction nearby, by Newton's method, or 0; and whether there is one."""
+    """Tangent of the angle to the invariant direction nearby, or 0; and whether there is one."""
     frozen = stop_gradient(here)
     guess = -divide(frozen.h, frozen.dh)
     slope = jnp.abs(frozen.dh) / rate
     bend = jnp.abs(0.5 * frozen.b + frozen.c) / rate
     near = (slope > FLATTEST) & (jnp.abs(guess) <= NEAR) & (jnp.abs(guess) * bend <= CURVED * slope)
-    t = where(near, guess, 0)
-    for _ in range(GUESSES):
-        t = t + _newton(frozen, t, near)
-    for _ in range(DERIVATIVES):
-        last = _newton(here, t, near)
-        t = t + last
+    t, last = _tangent(where(near, guess, 0), near, here.a, here.b, here.c, here.f + here.g - here.a)
     near &= jnp.abs(stop_gradient(last)) <= FOUND * float(jnp.finfo(t.dtype).eps) ** 0.5
     return where(near, t, 0), near
 
 
-def _newton(here: Axes, t: Scalar, near: Flag) -> Scalar:
-    """A Newton step towards h = 0 in the tangent t of the angle; h (1 + t^2) is a polynomial in t and sqrt(1 + t^2)."""
+@jax.custom_jvp
+def _tangent(t: Scalar, near: Flag, a: Scalar, b: Scalar, c: Scalar, less: Scalar) -> tuple[Scalar, Scalar]:
+    """The root t of `_turning` by Newton's method, and the last step, in the lanes that are `near` one."""
+    last = t
+    for _ in range(NEWTON_STEPS):
+        value, slope = _turning(t, a, b, c, less)
+        last = where(near, jnp.clip(-value / where(near, slope, 1), -NEAR, NEAR), 0)
+        t = t + last
+    return t, last
+
+
+@_tangent.defjvp
+def _tangent_jvp(given: tuple[Scalar, ...], changes: tuple[Scalar, ...]) -> tuple[tuple, tuple]:
+    """Derivative of `_turning` = 0; it calls `_tangent`, so it is differentiable."""
+    t, last = _tangent(*given)
+    _, near, a, b, c, less = given
+    slope = _turning(t, a, b, c, less)[1]
+    change = _turning(t, *changes[2:])[0]
+    return (t, last), (where(near, -change / where(near, slope, 1), 0), jnp.zeros_like(last))
+
+
+def _turning(t: Scalar, a: Scalar, b: Scalar, c: Scalar, less: Scalar) -> tuple[Scalar, Scalar]:
+    """h (1 + t^2) in the direction whose angle has the tangent t, and its slope; it is linear in the rates."""
     root = jnp.sqrt(1 + t * t)
-    across, less = here.b - here.a * t, here.f + here.g - here.a
-    value = across * root - here.c * (1 - t * t) - less * t
-    slope = across * t / root - here.a * root + 2 * here.c * t - less
-    return where(near, jnp.clip(-value / where(near, slope, 1), -NEAR, NEAR), 0)
+    value = (b - a * t) * root - c * (1 - t * t) - less * t
+    return value, (b - a * t) * t / root - a * root + 2 * c * t - less
 
 
 def solve_b(plane: Plane, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
