@@ -33,7 +33,7 @@ MODES = {  # Sun & Baruh's cases, `info.mode`
 
 
 class Margins(NamedTuple):
-    """Margins of an impulse in the conditions of Chatterjee & Ruina, section 3.2; below zero it is violated."""
+    """Margins of an impulse in the conditions of Chatterjee & Ruina, section 3.2. A negative margin violates its condition."""
 
     dissipation: Float[Array, "..."]  # contact kinetic energy lost (J)
     separation: Float[Array, "..."]  # normal velocity after (m/s)
