@@ -33,7 +33,7 @@ MODES = {  # Sun & Baruh's cases, `info.mode`
 
 
 class Margins(NamedTuple):
-    """Margins of an impulse in the conditions of Chatterjee & Ruina, section 3.2. A negative margin violates its condition."""
+    """Margins of an impulse: the conditions of Chatterjee & Ruina, section 3.2. Each holds if its margin is >= 0."""
 
     dissipation: Float[Array, "..."]  # contact kinetic energy lost (J)
     separation: Float[Array, "..."]  # normal velocity after (m/s)
