@@ -17,10 +17,10 @@ from pydantic import Field
 from scipy.spatial.transform import Rotation
 
 import jimpact
-from jimpact.reproduce import Computed, Progress, Result, claimed, only, solve_many
-from jimpact.schemas.config import NotNegative, PositiveRange
+from jimpact.reproduce import UP, Computed, Progress, Result, claimed, only, solve_many
+from jimpact.schemas.config import NotNegative, PositiveRange, Table
 
-from .crowd import UP, Named, Random, relative
+from .crowd import Random, relative
 from .texts import spread
 
 ALGEBRA = 1e-13  # relative: linear algebra
@@ -40,7 +40,7 @@ class Pairs(Random):
     tilts: list[Annotated[float, Field(ge=0, lt=0.1)]] = Field(default_factory=list)  # rad: normals so near to +-z
 
 
-class Form(Named):
+class Form(Table):
     """configs/baber/bodies.toml"""
 
     pairs: Pairs
@@ -95,9 +95,15 @@ def resolved(scene: Scene, progress: Progress) -> tuple[tuple[Bodies, Bodies], n
 
 def drawn(form: Pairs) -> Scene:
     """Boxes in any orientation; velocities are reversed where the bodies would separate."""
-    rng = np.random.default_rng(form.seed)
-    n = form.count
-    a, b = (_bodies(form, rng, np.arange(n) % 3 == held) for held in (1, 2))
+    rng, n, bodies = np.random.default_rng(form.seed), form.count, []
+    for held in (np.arange(n) % 3 == i for i in (1, 2)):
+        mass, sides = rng.uniform(*form.mass, n), rng.uniform(*form.side, (n, 3))
+        moments = mass[:, None] * (np.sum(sides**2, -1, keepdims=True) - sides**2) / 12
+        turn = Rotation.random(n, random_state=rng).as_matrix()
+        L = np.where(held[:, None, None], 0, turn @ (np.swapaxes(turn, -1, -2) / moments[:, :, None]))
+        arms = (scale * rng.normal(size=(n, 3)) for scale in (form.arm, form.speed, form.spin))
+        bodies.append(Bodies(np.where(held, 0, 1 / mass), L, *arms))
+    a, b = bodies
     f = rng.normal(size=(n, 3))
     f /= np.linalg.norm(f, axis=-1, keepdims=True)
     poles = np.array([[np.sin(t), 0, sign * np.cos(t)] for sign in (1, -1) for t in form.tilts]).reshape(-1, 3)[:n]
@@ -105,16 +111,6 @@ def drawn(form: Pairs) -> Scene:
     away = np.sign(np.einsum("ni,ni->n", separation_velocity(a, b), f))[:, None]
     a, b = (body._replace(v=-away * body.v, w=-away * body.w) for body in (a, b))
     return Scene(a, b, f, rng.uniform(*form.friction, n), rng.uniform(*form.restitution, n))
-
-
-def _bodies(form: Pairs, rng: np.random.Generator, held: np.ndarray) -> Bodies:
-    n = form.count
-    mass, sides = rng.uniform(*form.mass, n), rng.uniform(*form.side, (n, 3))
-    moments = mass[:, None] * (np.sum(sides**2, -1, keepdims=True) - sides**2) / 12
-    turn = Rotation.random(n, random_state=rng).as_matrix()
-    L = np.where(held[:, None, None], 0, turn @ (np.swapaxes(turn, -1, -2) / moments[:, :, None]))
-    r, v, w = (scale * rng.normal(size=(n, 3)) for scale in (form.arm, form.speed, form.spin))
-    return Bodies(np.where(held, 0, 1 / mass), L, r, v, w)
 
 
 def _body(body: Bodies) -> jimpact.Body:

@@ -10,26 +10,17 @@ Contact axes: 0 and 1 tangential, 2 the normal. Approach speed is 1 m/s.
 
 from typing import Annotated, Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 from pydantic import Field
 from scipy.spatial.transform import Rotation
 
-import jimpact
-from jimpact.reproduce import directions_many
+from jimpact.reproduce import body_at, cross, directions_many, heading, touching, unit
 from jimpact.schemas import config
 from jimpact.schemas.config import NotNegative, PositiveRange, Share, Table
 
-UP = np.array([0.0, 0.0, 1.0])
 CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 
 Count = Annotated[int, Field(ge=1, le=1_000_000)]  # impacts in a batch: at most half a minute
-
-
-class Named(Table):
-    """A configuration of a part."""
-
-    name: config.Name
 
 
 class ImpactForm(Table):
@@ -103,14 +94,7 @@ def box_inverse_inertia(sides: np.ndarray, turn: np.ndarray) -> np.ndarray:
     inertia = turn @ (moments[:, :, None] * np.swapaxes(turn, -1, -2))
     corners = np.einsum("nij,nkj->nki", turn, sides[:, None] * CORNERS)
     arm = corners[np.arange(len(sides)), corners[:, :, 2].argmin(1)]
-    return on_ground(np.ones(len(sides)), inertia, arm)
-
-
-def on_ground(mass: Any, inertia: np.ndarray, arm: np.ndarray) -> np.ndarray:
-    """K of bodies with an arm from the centre of mass to the contact, on an immovable one with the normal along z."""
-    still = jnp.zeros(np.shape(arm))
-    body = jimpact.Body(jnp.asarray(mass), jnp.asarray(inertia), jnp.asarray(-arm), still, still)
-    return np.asarray(jimpact.inverse_inertia(body, jimpact.immovable(), jnp.zeros(3), jnp.asarray(UP)))
+    return touching(body_at(np.ones(len(sides)), inertia, arm))
 
 
 def stick_ratio(K: np.ndarray) -> np.ndarray:
@@ -122,16 +106,6 @@ def stick_ratio(K: np.ndarray) -> np.ndarray:
 def log_uniform(rng: np.random.Generator, limits: tuple[float, float], shape: int | tuple[int, ...]) -> np.ndarray:
     """Random numbers whose logarithms are uniform."""
     return np.exp(rng.uniform(np.log(limits[0]), np.log(limits[1]), shape))
-
-
-def unit(angle: np.ndarray) -> np.ndarray:
-    """Directions (..., 2) of angles."""
-    return np.stack([np.cos(angle), np.sin(angle)], -1)
-
-
-def heading(vector: Any) -> np.ndarray:
-    """Angles of the first two components."""
-    return np.arctan2(vector[..., 1], vector[..., 0])
 
 
 def rate(K: np.ndarray, mu: Any, s: np.ndarray) -> np.ndarray:
@@ -146,7 +120,7 @@ def polar(K: np.ndarray, mu: Any, s: np.ndarray) -> tuple[np.ndarray, np.ndarray
     On a ray f is zero, and g positive if it is diverging.
     """
     du = rate(K, mu, s)
-    return s[..., 0] * du[..., 1] - s[..., 1] * du[..., 0], np.sum(s * du[..., :2], -1)
+    return cross(s, du), np.sum(s * du[..., :2], -1)
 
 
 def along_ray(u: np.ndarray, k: np.ndarray, e: float, Wc: float = 0.0, Wd: float = 0.0) -> np.ndarray:

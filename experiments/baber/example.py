@@ -8,16 +8,16 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib.patches import Patch
 from scipy.interpolate import CubicHermiteSpline
 
 import jimpact
 from jimpact.plotting.impact import COMPRESSION, PATH, RESTITUTION
 from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, numbers, only, solve_many, trace_many
+from jimpact.reproduce.contacts import body_at, heading, touching, unit
 from jimpact.schemas.config import ConfigError, Matrix, Positive, Table, Vector
 from jimpact.tracing import Path
 
-from .crowd import ImpactForm, Named, heading, on_ground, polar, rate, relative, unit
+from .crowd import ImpactForm, polar, rate, relative
 from .texts import ROWS, grid, listed, page
 
 ROUNDED = 0.1  # N s: a unit of the last digit of the printed roots
@@ -35,7 +35,7 @@ class BodyForm(Table):
     arm: Vector  # from the centre of mass to the contact, m
 
 
-class Form(Named):
+class Form(Table):
     """configs/baber/example.toml"""
 
     body: BodyForm
@@ -75,7 +75,7 @@ def run(form: Form, progress: Progress) -> Result:
 def contact(form: Form) -> tuple[np.ndarray, Track]:
     """K and the path, if the impact compresses twice."""
     body, given = form.body, form.impact
-    K = on_ground(body.mass, np.linalg.inv(body.inverse_inertia_tensor), np.array(body.arm))
+    K = touching(body_at(body.mass, np.linalg.inv(body.inverse_inertia_tensor), np.array(body.arm)))
     track = _tracked(K, given.velocity, given.friction)
     if (len(track.zeros), len(track.extrema)) != (3, 2):
         raise ConfigError("impact: it does not compress twice, as that of section 1.2 does")
@@ -102,7 +102,8 @@ def _body(K: np.ndarray, form: Form) -> dict[str, Computed]:
     moments = length**2 / values[1:][::-1]  # an axis across the arm moves the contact along the other one
     axes = np.stack([vectors[:, 1], vectors[:, 2], arm / length], -1)
     principal = np.array([*moments, moments.max()])
-    gap = np.abs(on_ground(mass, axes @ (principal[:, None] * axes.T), arm) - K).max() / np.abs(K).max()
+    other = touching(body_at(mass, axes @ (principal[:, None] * axes.T), arm))
+    gap = np.abs(other - K).max() / np.abs(K).max()
     said, real = np.sort(1 / np.linalg.eigvalsh(tensor)), np.sort(principal)  # the first two must reach the third
     return {
         "B-K": numbers(K),
@@ -131,8 +132,9 @@ def _roots(K: np.ndarray, track: Track, form: Form) -> dict[str, Computed]:
 def _draw(track: Track, end: float, given: ImpactForm) -> Picture:
     p, u = track.path.normal_impulse, track.path.normal_velocity
     picture, (ax,) = page("fig2", friction=given.friction, start=u[0])
-    for i, (start, stop) in enumerate(pairwise([0.0, *track.zeros, p[-1]])):
-        ax.axvspan(start, stop, color=RESTITUTION if i % 2 else COMPRESSION, lw=0, zorder=0)
+    for i, ends in enumerate(pairwise([0.0, *track.zeros, p[-1]])):
+        name, color = (("compression", COMPRESSION), ("restitution", RESTITUTION))[i % 2]
+        ax.axvspan(*ends, color=color, lw=0, zorder=0, label=name if i < 2 else None)
     ax.axhline(0, color="0.35", lw=0.8)
     ax.plot(p, u, color=PATH, lw=2)
     ax.plot(track.zeros, 0 * track.zeros, "o", color=PATH, ms=6)
@@ -141,8 +143,7 @@ def _draw(track: Track, end: float, given: ImpactForm) -> Picture:
     for x, y, below in points:
         ax.annotate(f"{x:.2f}", (x, y), (0, below), textcoords="offset points", ha="center", fontsize=10)
     ax.set(xlim=(0, p[-1]), ylim=(-0.6, 0.6))
-    phases = [Patch(fc=COMPRESSION, label="compression"), Patch(fc=RESTITUTION, label="restitution")]
-    ax.legend(handles=phases, loc="upper left", fontsize=10)
+    ax.legend(loc="upper left", fontsize=10)
     arrow, words = {"arrowstyle": "->", "color": "0.3"}, f"ends at {end:.1f}\nwith e = {given.restitution:g}"
     ax.annotate(words, (end, 0.6), (47, 0.43), ha="center", arrowprops=arrow, fontsize=10)
     return picture
@@ -168,19 +169,15 @@ def jump(form: Form, progress: Progress) -> Result:
     }
     near = zip(e[n:], count[n:], impulse[n:], strict=True)
     rows = [[f"e* {e - limit:+.0e}", int(c), *(f"{x:.6f}" for x in p)] for e, c, p in near]
-    return Result(computed, [_draw_jump(e[:n], impulse[:n], limit)], [grid("jump", rows)])
-
-
-def _draw_jump(e: np.ndarray, impulse: np.ndarray, limit: float) -> Picture:
     picture, (ax,) = page("jump")
     names = {"tangential, $p_x$": "#2a9d8f", "tangential, $p_y$": "#e09f3e", "normal, $p_z$": PATH}
-    edge = np.searchsorted(e, limit)
-    gap = np.insert(impulse, edge, np.nan, axis=0)  # no line across the jump
+    edge = np.searchsorted(e[:n], limit)
+    gap = np.insert(impulse[:n], edge, np.nan, axis=0)  # no line across the jump
     for (name, color), values in zip(names.items(), gap.T, strict=True):
-        ax.plot(np.insert(e, edge, limit), values, color=color, lw=2, label=name)
+        ax.plot(np.insert(e[:n], edge, limit), values, color=color, lw=2, label=name)
     ax.axvline(limit, color=MARK, lw=1.2, ls="--", label=f"e* = {limit:.6f}")
     ax.text(limit - 0.02, 41, "ends in the\nfirst restitution", ha="right", va="center")
     ax.text(limit + 0.02, 41, "goes through a\nsecond compression", ha="left", va="center")
     ax.set(xlim=(0, 1))
     ax.legend(loc="upper left", bbox_to_anchor=(0.0, 0.9), fontsize=9)
-    return picture
+    return Result(computed, [picture], [grid("jump", rows)])

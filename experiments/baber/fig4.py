@@ -3,17 +3,17 @@
 from typing import Annotated
 
 import numpy as np
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch, Wedge
+from matplotlib.patches import Wedge
 from pydantic import Field
 from scipy.interpolate import CubicHermiteSpline
 
 import jimpact
 from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, numbers, solve_many, trace_many
-from jimpact.schemas.config import ConfigError, Matrix, NotNegative, Positive
+from jimpact.reproduce.contacts import heading, unit
+from jimpact.schemas.config import ConfigError, Matrix, NotNegative, Positive, Table
 from jimpact.tracing import Path
 
-from .crowd import Named, heading, polar, rate, stick_ratio, unit
+from .crowd import polar, rate, stick_ratio
 from .rays import ray_angles
 from .texts import grid, page
 
@@ -26,7 +26,7 @@ SCALE = 2.0  # of r, the slip before: the same path, scaled
 Many = Annotated[int, Field(ge=4, le=100_000)]
 
 
-class Form(Named):
+class Form(Table):
     """configs/baber/fig4.toml"""
 
     inverse_inertia: Matrix  # 1/kg
@@ -55,11 +55,16 @@ def run(form: Form, progress: Progress) -> Result:
         "B-Fig4-stick": claimed(needed > mu, needed=needed, mu=mu),
         "B-Fig4-origin": numbers(reach.sum(), n=len(reach)),
         **_regions(K, angles, form, progress),
-        **_shape(K, mu, starts, path),
     }
+    # The paths of greater slip, and of another approach, beside the first: sample by sample.
+    cases = {"B-Fig4-scale": ([SCALE, SCALE, 1], SCALE), "B-Fig4-approach": ([1, 1, OTHER / APPROACH], 1.0)}
+    for id, (factors, scale) in cases.items():
+        gap, count = _largest_gap(K, mu, path, trace_many(K, starts * np.array(factors), mu, 1.0), scale)
+        words = {"n": len(starts), "gap": gap, "count": count, "scale": scale, "other": OTHER, "approach": APPROACH}
+        computed[id] = claimed(gap < SAME_PATH, **words)
     kinds = ["diverging" if g > 0 else "converging" for g in rates]
     rows = [[f"{a:.4f}", kind, f"{g:.5f}"] for a, kind, g in zip(angles, kinds, rates, strict=True)]
-    return Result(computed, [_draw(path.sliding_velocity, starts, angles)], [grid("fig4", rows)])
+    return Result(computed, [_draw(path.sliding_velocity, angles)], [grid("fig4", rows)])
 
 
 def _regions(K: np.ndarray, angles: np.ndarray, form: Form, progress: Progress) -> dict[str, Computed]:
@@ -78,18 +83,6 @@ def _regions(K: np.ndarray, angles: np.ndarray, form: Form, progress: Progress) 
         "B-Fig4-regions": numbers([degrees[stops].min(), degrees[stops].max()], **words),
         "B-Fig4-converge": claimed(away.max() < CONVERGED_DEG, **ends),
     }
-
-
-def _shape(K: np.ndarray, mu: float, starts: np.ndarray, path: Path) -> dict[str, Computed]:
-    """The paths of greater slip, and of another approach, beside the first: sample by sample."""
-    cases = {"B-Fig4-scale": ([SCALE, SCALE, 1], SCALE), "B-Fig4-approach": ([1, 1, OTHER / APPROACH], 1.0)}
-    found = {}
-    for id, (factors, scale) in cases.items():
-        other = trace_many(K, starts * np.array(factors), mu, 1.0)
-        gap, count = _largest_gap(K, mu, path, other, scale)
-        words = {"n": len(starts), "gap": gap, "count": count, "scale": scale, "other": OTHER, "approach": APPROACH}
-        found[id] = claimed(gap < SAME_PATH, **words)
-    return found
 
 
 def _largest_gap(K: np.ndarray, mu: float, path: Path, other: Path, scale: float) -> tuple[float, int]:
@@ -117,26 +110,23 @@ def _largest_gap(K: np.ndarray, mu: float, path: Path, other: Path, scale: float
     return gap, count
 
 
-def _draw(paths: np.ndarray, starts: np.ndarray, angles: np.ndarray) -> Picture:
+def _draw(paths: np.ndarray, angles: np.ndarray) -> Picture:
     """The first ray is the diverging one; starts between the second and the last reach the origin."""
-    picture, (ax,) = page("fig4", count=len(starts))
-    ax.add_patch(Wedge((0, 0), FAR, angles[3], angles[1] + 360, fc=RED, lw=0, zorder=0))
-    ax.add_patch(Wedge((0, 0), FAR, angles[1], angles[3], fc=BLUE, lw=0, zorder=0))
+    picture, (ax,) = page("fig4", count=len(paths))
+    wedge = {"lw": 0, "zorder": 0}
+    ax.add_patch(Wedge((0, 0), FAR, angles[1], angles[3], fc=BLUE, label="starts that reach the origin", **wedge))
+    others = "starts that converge to the diverging ray"
+    ax.add_patch(Wedge((0, 0), FAR, angles[3], angles[1] + 360, fc=RED, label=others, **wedge))
+    ax.plot([], [], ":", color=RAY, lw=1.6, label="ray of constant sliding")
+    ax.plot([], [], "o-", color=PATH, lw=1.3, label="slip, from its start")
     for i, (angle, s) in enumerate(zip(angles, unit(np.radians(angles)), strict=True)):
         ax.plot(*np.stack([0 * s, FAR * s], -1), ":", color=RAY, lw=1.6, zorder=1)
-        ahead = 0.06 if i == 0 else -0.06
+        ahead, aside = (0.06, -0.3) if i == 0 else (-0.06, 0.17)
         arrow = {"arrowstyle": "-|>", "color": RAY, "mutation_scale": 16}
         ax.annotate("", (1.3 + ahead) * s, (1.3 - ahead) * s, arrowprops=arrow, zorder=2)
-        ax.text(*(1.3 * s + 0.17 * np.array([-s[1], s[0]])), f"{angle:.1f}°", ha="center", va="center", color="0.25")
-    for path, start in zip(paths, starts, strict=True):
-        ax.plot(*path.T, color=PATH, lw=1.3, zorder=3)
-        ax.plot(*start[:2], "o", color=PATH, ms=6, zorder=4)
+        ax.text(*(1.3 * s + aside * np.array([-s[1], s[0]])), f"{angle:.1f}°", ha="center", va="center", color="0.25")
+    for path in paths:
+        ax.plot(*path.T, "o-", color=PATH, lw=1.3, markevery=[0], zorder=3)
     ax.set(xlim=(-EDGE, EDGE), ylim=(-EDGE, EDGE), aspect="equal")
-    handles = [
-        Line2D([], [], color=PATH, marker="o", lw=1.3, label="slip, from its start"),
-        Line2D([], [], color=RAY, ls=":", lw=1.6, label="ray of constant sliding"),
-        Patch(fc=BLUE, label="starts that reach the origin"),
-        Patch(fc=RED, label="starts that converge to the diverging ray"),
-    ]
-    ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.09), ncols=2, frameon=False)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.09), ncols=2, frameon=False)
     return picture

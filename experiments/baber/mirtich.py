@@ -20,10 +20,10 @@ from pydantic import Field
 from scipy.spatial.transform import Rotation
 
 import jimpact
-from jimpact.reproduce import Computed, Picture, Progress, Result, only, solve_many, trace_many
+from jimpact.reproduce import Computed, Picture, Progress, Result, heading, only, solve_many, trace_many
 from jimpact.schemas.config import ConfigError, Positive, Share, Table
 
-from .crowd import FAMILIES, Crowd, Impacts, Named, Turning, box_inverse_inertia, heading, relative
+from .crowd import FAMILIES, Crowd, Impacts, Turning, box_inverse_inertia, relative
 from .texts import TEXTS, grid, page, spread
 
 COLORS = {"matrices": "#1f4e9c", "boxes": "#d1495b"}
@@ -42,7 +42,7 @@ class BoxForm(Table):
     restitution: Share
 
 
-class Form(Named):
+class Form(Table):
     """configs/baber/mirtich.toml"""
 
     matrices: Crowd
@@ -68,7 +68,17 @@ def run(form: Form, progress: Progress) -> Result:
         computed[f"B-mirtich-{name}"] = only(**counts, **words)
         computed |= {f"B-mirtich-{name}-{reading}": only(**words) for reading in ("first", "stopped")}
         rows += [[name, what, *(f"{x:.4g}" for x in words[key])] for key, what in TEXTS.all["readings"].items()]
-    computed["B-box"] = _box(form.box, progress)
+    box = form.box  # as a crowd of one
+    turn = Rotation.from_euler("xyz", box.rotation_deg, degrees=True).as_matrix()[None]
+    K, angle = box_inverse_inertia(np.array([box.sides]), turn), np.radians(box.slip_angle_deg)
+    v = np.array([[box.slip * np.cos(angle), box.slip * np.sin(angle), -box.approach]])
+    impacts = Impacts(K, v, np.array([box.friction]), np.array([box.restitution]))
+    count = solve_many(*impacts).info.compressions[0]
+    if count < 2:
+        raise ConfigError("box: it compresses once; pass one that compresses twice")
+    r = {key: values[0] for key, values in readings(impacts, progress).items()}
+    ends = {"first": r["first"] * r["normal"], "stopped": r["stopped"] * r["normal"]}
+    computed["B-box"] = only(box=box, r=r, count=count, **ends)
     return Result(computed, [_draw(found)], [grid("mirtich", rows)])
 
 
@@ -116,19 +126,6 @@ def turns_negative(impacts: Impacts, impact: jimpact.Impact) -> np.ndarray:
     ahead = turn.to(heading(d))
     outside = (ahead > half) & (ahead < 2 * np.pi - half)
     return (pull > normal) & outside & (ahead - half < reach)
-
-
-def _box(box: BoxForm, progress: Progress) -> Computed:
-    """One plain box; as a crowd of one."""
-    turn = Rotation.from_euler("xyz", box.rotation_deg, degrees=True).as_matrix()[None]
-    K, angle = box_inverse_inertia(np.array([box.sides]), turn), np.radians(box.slip_angle_deg)
-    v = np.array([[box.slip * np.cos(angle), box.slip * np.sin(angle), -box.approach]])
-    impacts = Impacts(K, v, np.array([box.friction]), np.array([box.restitution]))
-    count = solve_many(*impacts).info.compressions[0]
-    if count < 2:
-        raise ConfigError("box: it compresses once; pass one that compresses twice")
-    r = {key: values[0] for key, values in readings(impacts, progress).items()}
-    return only(box=box, r=r, count=count, first=r["first"] * r["normal"], stopped=r["stopped"] * r["normal"])
 
 
 def _draw(found: dict[str, dict[str, np.ndarray]]) -> Picture:

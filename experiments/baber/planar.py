@@ -12,14 +12,14 @@ from jimpact.reproduce import Progress, Result, claimed, only, solve_many
 from jimpact.schemas.config import NotNegative, PositiveRange, Share
 
 from .bodies import Bodies
-from .crowd import Bordered, Named, along_ray, log_uniform, relative
+from .crowd import Bordered, along_ray, log_uniform, relative
 from .texts import TEXTS, grid, spread
 
 CLOSED_FORM = 1e-12  # relative: largest difference of two formulas for the same
 _solve_planar = jax.jit(jimpact.solve_planar)
 
 
-class Form(Named, Bordered):
+class Form(Bordered):
     """configs/baber/planar.toml"""
 
     mass: PositiveRange  # kg
@@ -108,12 +108,10 @@ def end_velocity(K: np.ndarray, u: np.ndarray, mu: float, e: float) -> tuple[np.
     return np.array([ux - (1 + e) * kx / ky * uy, -e * uy]), "4d"
 
 
-def _from_zero_slip(
-    K: np.ndarray, uy: float, mu: float, e: float, steps: str, Wc: float = 0.0, Wd: float = 0.0
-) -> tuple[np.ndarray, str]:
+def _from_zero_slip(K: np.ndarray, uy: float, mu: float, e: float, way: str, Wc=0.0, Wd=0.0) -> tuple[np.ndarray, str]:
     """Steps 5 to 7: stable sticking, or the one diverging ray; and step 8."""
     stable = abs(K[0, 1]) <= mu * K[0, 0]
     k = np.array([0.0, 1 / np.linalg.inv(K)[1, 1]]) if stable else K @ np.array([-mu, 1.0])
     if not stable and k[0] <= 0:
         k = K @ np.array([mu, 1.0])
-    return along_ray(np.array([0.0, uy]), k, e, Wc, Wd), f"{steps} {6 if stable else 7}"
+    return along_ray(np.array([0.0, uy]), k, e, Wc, Wd), f"{way} {6 if stable else 7}"

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from jimpact.reproduce import Computed, Progress, Result, claimed, directions_many, only
+from jimpact.reproduce import Computed, Progress, Result, claimed, directions_many, heading, only
+from jimpact.schemas.config import Table
 
-from .crowd import Count, Crowd, Named, heading, matrices, rate, stick_ratio
+from .crowd import Count, Crowd, matrices, rate, stick_ratio
 
 RESIDUAL = 1e-12  # of the quartic at a ray, beside the sum of its terms
 SAME = 1e-9  # rad: angles of rays that are well apart
@@ -23,7 +24,7 @@ AXES = 8
 REAL = 1e-6  # imaginary part beside the size of a root: more than the square root of round-off at a double root
 
 
-class Form(Named):
+class Form(Table):
     """configs/baber/rays.toml"""
 
     quartics: Count  # of the crowd, solved by the paper's quartics

@@ -16,8 +16,10 @@ from scipy.integrate import cumulative_trapezoid, trapezoid
 
 import jimpact
 from jimpact.reproduce import Computed, Progress, Result, claimed, directions_many, solve_many, trace_many
+from jimpact.reproduce.contacts import heading, unit
+from jimpact.schemas.config import Table
 
-from .crowd import FAMILIES, Crowd, Impacts, Named, Turning, heading, matrices, polar, rate, relative, stick_ratio, unit
+from .crowd import FAMILIES, Crowd, Impacts, Turning, matrices, polar, rate, relative, stick_ratio
 from .texts import grid, spread
 
 BALANCE = 1e-6  # of the work of compression: standard accuracy, with slip of up to 10^4 x the approach
@@ -33,7 +35,7 @@ PASSED = 0.1  # rad: directions up to this far past the ray are told from those 
 STICKS = (1, 3, 5)  # `info.mode`
 
 
-class Form(Named):
+class Form(Table):
     """configs/baber/termination.toml"""
 
     matrices: Crowd
@@ -48,7 +50,17 @@ def run(form: Form, progress: Progress) -> Result:
     """Outcomes, modes, compressions and works of a large number of random impacts."""
     crowds = {name: family(getattr(form, name)) for name, family in FAMILIES.items()}
     ends = {name: solve_many(*impacts, progress=progress) for name, impacts in crowds.items()}
-    computed = {id: c for name in FAMILIES for id, c in _ends(name, crowds[name], ends[name]).items()}
+    computed = {}
+    for name, impacts in crowds.items():
+        info, n, done = ends[name].info, len(impacts.mu), (ends[name].outcome == jimpact.Outcome.OK).sum()
+        compression, stuck = np.abs(info.compression_work), np.isfinite(info.slip_end)
+        fit = (np.abs(info.restitution_work + impacts.e**2 * info.compression_work) / compression).max()
+        gain, rests = (info.kinetic_energy_change / compression).max(), np.isin(info.mode, STICKS)
+        right = (rests == (stick_ratio(impacts.K) <= impacts.mu))[stuck].sum()
+        ended, words = done == n and max(fit, gain) < BALANCE, {"done": done, "n": n, "others": n - done}
+        computed[f"B-ends-{name}"] = claimed(ended, fit=fit, gain=gain, **words)
+        words = {"right": right, "n": stuck.sum(), "stick": rests[stuck].sum()}
+        computed[f"B-sticks-{name}"] = claimed(right == stuck.sum(), **words)
     computed |= _after_zero_slip(form.stopping) | _newton(form, progress) | _converging(form.turning, progress)
     kinds: dict[str, Any] = {  # of each kind, which impacts of every crowd
         f"outcome {outcome.name}": [end.outcome == outcome for end in ends.values()] for outcome in jimpact.Outcome
@@ -59,23 +71,6 @@ def run(form: Form, progress: Progress) -> Result:
         kinds[f"{count} {word}"] = [end.info.compressions == count for end in ends.values()]
     rows = [[words, *(int(one.sum()) for one in each)] for words, each in kinds.items()]
     return Result(computed, [], [grid("termination", [row for row in rows if any(row[1:])])])
-
-
-def _ends(name: str, impacts: Impacts, impact: jimpact.Impact) -> dict[str, Computed]:
-    info, n = impact.info, len(impacts.mu)
-    done = (impact.outcome == jimpact.Outcome.OK).sum()
-    compression = np.abs(info.compression_work)
-    fit = (np.abs(info.restitution_work + impacts.e**2 * info.compression_work) / compression).max()
-    gain = (info.kinetic_energy_change / compression).max()
-    stuck = np.isfinite(info.slip_end)
-    stable = stick_ratio(impacts.K) <= impacts.mu
-    rests = np.isin(info.mode, STICKS)
-    right = (rests == stable)[stuck].sum()
-    ended = done == n and max(fit, gain) < BALANCE
-    return {
-        f"B-ends-{name}": claimed(ended, done=done, n=n, others=n - done, fit=fit, gain=gain),
-        f"B-sticks-{name}": claimed(right == stuck.sum(), right=right, n=stuck.sum(), stick=rests[stuck].sum()),
-    }
 
 
 def _after_zero_slip(crowd: Crowd) -> dict[str, Computed]:

@@ -1,8 +1,9 @@
 """The texts of this paper, and lists of numbers in words."""
 
+from collections import namedtuple
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +13,7 @@ ROWS, TEXTS = load_rows(Path(__file__).with_name("findings.toml")), Texts(__file
 page, grid = TEXTS.page, TEXTS.grid
 
 
-class Spread(NamedTuple):
-    least: float
-    median: float
-    most: float
+Spread = namedtuple("Spread", "least median most")
 
 
 def spread(values: np.ndarray) -> Spread:

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jimpact
-from jimpact.reproduce import Computed, Progress, Result, claimed
+from jimpact.reproduce import UP, Computed, Progress, Result, claimed, touching
 
 from .baselines import energy, gap, length, times
 from .forms import Laws
@@ -23,7 +23,6 @@ SPREAD = 0.15  # of the larger of P_I and P_II, about 1.5 P_I: a share of such i
 REALISED = 2000  # bodies are made for so many M
 MASSES = 0.5  # share of the least mobility, given to the masses of these bodies
 FRAME = np.array([3.0, -2.0, 5.0])  # m/s, of a moving observer
-UP = np.array([0.0, 0.0, 1.0])
 
 
 def run(config: Laws, progress: Progress) -> Result:
@@ -106,7 +105,7 @@ def _made(few: Impacts, rng: np.random.Generator) -> dict[str, Computed]:
     pair = pair._replace(velocity=push, angular_velocity=spin)
     a, b = (jax.tree.map(lambda field, k=k: field[k], pair) for k in (0, 1))
     turn = np.asarray(jimpact.contact_frame(jnp.asarray(UP)))
-    W = turn.T @ np.asarray(jimpact.inverse_inertia(a, b, jnp.zeros(3), jnp.asarray(UP))) @ turn
+    W = turn.T @ touching(a, b) @ turn
     scale = np.abs(W).max((-1, -2))
     met = (np.abs(W - few.W).max((-1, -2)) / scale).max()
     free, *pushed = (_acceleration(pair, force) for force in (0 * UP, *np.eye(3)))

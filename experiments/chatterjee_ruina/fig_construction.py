@@ -64,20 +64,15 @@ def figure_3(config: Construction, progress: Progress) -> Result:
     ellipse = 2 * np.pi * energy(impact.W, impact.v) / np.sqrt(np.linalg.det(impact.W))
     found = {"CR-fig3-area": only(area=area, share=100 * area / ellipse, two=impact.plastic()[1])}
     paths = {law: curve(impact, law, progress) for law in ("poisson", "smith", "whittaker")}
-    pictures = [_panel_a(config.scene, impact), *_panels(config.scene, impact, paths)]
-    return Result(found | _batch(impacts, progress), pictures)
-
-
-def _panel_a(scene: Scene, impact: Impacts) -> Picture:
-    two = impact.plastic()[1]
-    M, size = np.linalg.inv(impact.W), np.sqrt(2 * energy(impact.W, impact.v))
+    two, M, size = impact.plastic()[1], np.linalg.inv(impact.W), np.sqrt(2 * energy(impact.W, impact.v))
     right, up = M * size / np.sqrt(np.diag(M))[:, None]  # from the centre to where the normal is an axis
-    figure, ax = canvas(scene, "Figure 3a: construction", E="$2P_I$")
+    figure, ax = canvas(config.scene, "Figure 3a: construction", E="$2P_I$")
     points = {"A": (two - right, (-12, 0)), "B": (two + right, (12, 0)), "C": (two + up, (0, 12))}
     points |= {"D": (two - up, (0, -12)), "F": (2 * two, (12, 9)), "O": (0 * two, (-11, -9))}
     mark(ax, points)
     legend(ax, ends=False)
-    return TEXTS.picture("fig3a", figure)
+    pictures = [TEXTS.picture("fig3a", figure), *_panels(config.scene, impact, paths)]
+    return Result(found | _batch(impacts, progress), pictures)
 
 
 def _panels(scene: Scene, impact: Impacts, paths: dict[str, np.ndarray]) -> list[Picture]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from jimpact.planar import in_space
 from jimpact.plotting.impulse_plane import REGION, permissible_region, reached
-from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, only, solve_many
+from jimpact.reproduce import Picture, Progress, Result, claimed, only, solve_many
 
 from .baselines import Impacts, energy, length
 from .forms import TEXTS, Scene
@@ -120,16 +120,8 @@ def figure_8(scene: Scene, progress: Progress) -> Result:
         after[law] = hit.velocity[:, ::2] @ axes / length(impact.v)  # along the rod, across
         share[law] = energy(K, hit.velocity[:, ::2]) / energy(K, v)
         impulse[law] = hit.impulse[-1, ::2]
-    grid = TEXTS.grid("fig8", [[law, *share[law], *after[law][-1]] for law in HINGE_LAWS])
-    found = _limits(impact._replace(W=K[-1]), after, share, impulse["poisson"])
-    return Result(found, [_picture("fig8", scene, paths)], [grid])
-
-
-def _limits(
-    impact: Impacts, after: dict[str, np.ndarray], share: dict[str, np.ndarray], impulse: np.ndarray
-) -> dict[str, Computed]:
-    """By Routh's law the motion stops, and the impulse goes on along the line of sticking, which becomes the rod."""
-    gain, along = share["whittaker"], abs(after["whittaker"][-1, 0])
+    # By Routh's law the motion stops, and the impulse goes on along the line of sticking, which becomes the rod.
+    impact, gain, along = impact._replace(W=K[-1]), share["whittaker"], abs(after["whittaker"][-1, 0])
     rate = np.log(gain[-1] / gain[-2]) / np.log(MOBILITY[-2] / MOBILITY[-1])
     unbounded = (np.diff(gain) > 0).all() and 0.9 < rate < 1.1 and along > HELD
     few = [0, len(gain) - 2, len(gain) - 1]
@@ -137,8 +129,8 @@ def _limits(
     poisson, stronge = (length(after[law][-1]) for law in ("poisson", "stronge"))
     least, dead = MOBILITY[-1], impact.plastic()[1]
     further = dead + HALF * dead[1] * np.array([-impact.W[0, 1] / impact.W[0, 0], 1.0])
-    off, met = (length(impulse - P) / length(dead) for P in (dead, further))
-    return {
+    off, met = (length(impulse["poisson"] - P) / length(dead) for P in (dead, further))
+    found = {
         "CR-fig8-whittaker": claimed(unbounded, gain=gain[few], mobility=MOBILITY[few], along=along, rate=rate),
         "CR-fig8-new": claimed(moved < HELD and left < HELD, moved=moved, left=left),
         "CR-fig8-routh": claimed(poisson < HELD, speed=poisson, least=least),
@@ -146,6 +138,8 @@ def _limits(
         "CR-fig8-stronge": only(energy=share["stronge"][-1], speed=stronge),
         "CR-fig8": only(),
     }
+    grid = TEXTS.grid("fig8", [[law, *share[law], *after[law][-1]] for law in HINGE_LAWS])
+    return Result(found, [_picture("fig8", scene, paths)], [grid])
 
 
 def figure_9(scene: Scene, progress: Progress) -> Result:
@@ -173,24 +167,18 @@ def _picture(name: str, scene: Scene, paths: dict[str, np.ndarray]) -> Picture:
 def _near_grazing(name: str, scene: Scene, impact: Impacts, paths: dict[str, np.ndarray]) -> Picture:
     close, one = name == "fig9_close", impact.plastic()[0]
     figure, ax = canvas(scene, f"{scene.name}, close to the origin" if close else "")
-    inside = _below(permissible_region(*impact[:3]), impact, 1.0)
-    ax.fill(*inside.T, color="0.3", lw=0, label="permissible, and $e \\leq 1$", zorder=1.2)
+    polygon, inside = permissible_region(*impact[:3]), []  # the part of it with restitution up to 1
+    side = 1 - impact.restitution(polygon)
+    for a, b, da, db in zip(polygon, np.roll(polygon, -1, 0), side, np.roll(side, -1), strict=True):
+        inside += [a] if da >= 0 else []
+        inside += [a + (b - a) * da / (da - db)] if da * db < 0 else []
+    ax.fill(*np.transpose(inside), color="0.3", lw=0, label="permissible, and $e \\leq 1$", zorder=1.2)
     draw(ax, paths)
     if close:
-        low, high = inside.min(0), inside.max(0)
+        low, high = np.min(inside, 0), np.max(inside, 0)
         room = 0.3 * (high - low)
         ax.set(xlim=(low[0] - room[0], high[0] + room[0]), ylim=(-0.2 * room[1], high[1] + room[1]))
         for text in ax.texts:
             text.set_visible(False)
         mark(ax, {label: (at, (-16, 8)) for label, at in (("$P_I$", one), ("$2P_I$", 2 * one), ("O", 0 * one))})
     return TEXTS.picture(name, figure)
-
-
-def _below(polygon: np.ndarray, impact: Impacts, e: float) -> np.ndarray:
-    """The part of a convex polygon of impulses with restitution up to e."""
-    side = e - impact.restitution(polygon)
-    kept = []
-    for a, b, da, db in zip(polygon, np.roll(polygon, -1, 0), side, np.roll(side, -1), strict=True):
-        kept += [a] if da >= 0 else []
-        kept += [a + (b - a) * da / (da - db)] if da * db < 0 else []
-    return np.array(kept)

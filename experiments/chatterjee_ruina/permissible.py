@@ -32,7 +32,22 @@ def run(config: Laws, progress: Progress) -> Result:
         "CR-listing": claimed(off < ROUND, off=off, count=n),
         "CR-footnote6": claimed(lost > 0, e=config.beyond_one, outside=lost, count=n),
     }
-    found |= _candidates(impacts, one, two, law.impulse) | _conserving(impacts, one, two, progress)
+
+    # The conditions of footnote 7, and one that it leaves out.
+    size, elastic = length(two), impacts.having(e=1)
+    pushes = two[:, 2] > ROUND * size
+    enough = 2 * size[pushes] / two[pushes, 2]
+    straight = elastic._replace(v=-impacts.W[:, :, 2])  # P_II is along the normal
+    listed = elastic.having(mu=0), elastic.take(pushes).having(e_t=1)._replace(mu=enough), straight
+    off = max(np.abs(answer(given, "chatterjee_ruina", progress).energy - 1).max() for given in listed)
+    loss = (1 - answer(elastic, "chatterjee_ruina", progress).energy).min()
+    fourth = answer(elastic.having(e_t=-1), "chatterjee_ruina", progress)
+    kept = np.abs(fourth.energy - 1).max()
+    found |= {
+        "CR-footnote7": claimed(off < ROUND and loss > 0, off=off, count=n, lost=loss),
+        "CR-footnote7-more": claimed(kept > ROUND, kept=kept, smooth=2 * gap(fourth.impulse, 2 * one)),
+        **_candidates(impacts, one, two, law.impulse),
+    }
     return Result(found | _whole_region(impacts, one, np.random.default_rng(config.population.seed + 1)))
 
 
@@ -61,31 +76,13 @@ def _candidates(impacts: Impacts, one: np.ndarray, two: np.ndarray, impulse: np.
     }
 
 
-def _conserving(impacts: Impacts, one: np.ndarray, two: np.ndarray, progress: Progress) -> dict[str, Computed]:
-    """The conditions of footnote 7, and one that it leaves out."""
-    size, elastic = length(two), impacts.having(e=1)
-    pushes = two[:, 2] > ROUND * size
-    enough = 2 * size[pushes] / two[pushes, 2]
-    straight = elastic._replace(v=-impacts.W[:, :, 2])  # P_II is along the normal
-    listed = elastic.having(mu=0), elastic.take(pushes).having(e_t=1)._replace(mu=enough), straight
-    off = max(np.abs(answer(given, "chatterjee_ruina", progress).energy - 1).max() for given in listed)
-    lost = (1 - answer(elastic, "chatterjee_ruina", progress).energy).min()
-    fourth = answer(elastic.having(e_t=-1), "chatterjee_ruina", progress)
-    left_out = np.abs(fourth.energy - 1).max()
-    return {
-        "CR-footnote7": claimed(off < ROUND and lost > 0, off=off, count=len(one), lost=lost),
-        "CR-footnote7-more": claimed(left_out > ROUND, kept=left_out, smooth=2 * gap(fourth.impulse, 2 * one)),
-    }
-
-
 def _whole_region(impacts: Impacts, one: np.ndarray, rng: np.random.Generator) -> dict[str, Computed]:
     """Three ways to name every permissible impulse."""
     inner, ray = 1.5 * one, rng.normal(size=one.shape)
     ray /= length(ray)[:, None]
     most = reach(impacts, inner, ray)
-    P, rim, beyond = (
-        inner + (share * most)[:, None] * ray for share in (rng.uniform(size=len(one)) ** (1 / 3), 1, 1 + 1e-6)
-    )
+    shares = rng.uniform(size=len(one)) ** (1 / 3), 1, 1 + 1e-6
+    P, rim, beyond = (inner + (share * most)[:, None] * ray for share in shares)
     out = (~permitted(impacts, P)).sum() + (~permitted(impacts, rim)).sum()
     past = permitted(impacts, beyond, slack=0.0).sum()
     ratio = P[:, :2] / P[:, 2:]

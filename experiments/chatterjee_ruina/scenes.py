@@ -111,16 +111,20 @@ def scenes(config: Sequence) -> dict[str, list[Lane]]:
     # A ball between two walls, with the restitution of the material and with e = 1.
     walls: list[Touch] = [(0, None, side * config.radius * ACROSS, -side * ACROSS) for side in (-1, 1)]
     squeezed = _balls(config, np.zeros((1, 3)), ACROSS[None], walls)._replace(friction=0.0)
+    rng, crowd = np.random.default_rng(4), []
+    for _ in range(config.crowd):
+        J, mobile = rng.normal(size=(3 * CONTACTS, DIRECTIONS)), np.ones(DIRECTIONS)
+        numbers = rng.uniform(0, ROUGHEST), rng.uniform(0, GREATEST), rng.uniform(-1, 1)
+        crowd.append(Lane(J, mobile, rng.normal(size=DIRECTIONS), *numbers))
+    hinged = [(mu, e) for e in config.hinged for mu in config.friction]
     return {
         "single": [three[0]._replace(J=three[0].J[:3], priority=None)],
         "three": three,
         "rod": [Lane(ends, SLENDER, U, 0.0, e, 0.0) for e in config.rod for U in falls],
         "squeezed": [squeezed, squeezed._replace(restitution=1.0)],
-        "crowd": _crowd(config),
+        "crowd": crowd,
         "rack": [_rack(config, angle) for angle in np.radians(config.angle_deg)],
-        "hinged": [
-            Lane(tips, SLENDER, turning, mu, e, e_t, None, True) for e in config.hinged for mu in config.friction
-        ],
+        "hinged": [Lane(tips, SLENDER, turning, *given, e_t, None, True) for given in hinged],
     }
 
 
@@ -145,15 +149,6 @@ def _three(config: Sequence) -> list[Lane]:
         u = np.array([[1 + faster, SIDEWAYS, 0], [0, 0, 0], [-1, 0, 0]])
         lane = _balls(config, np.array([-2 * right, 0 * right, 2 * right]), u, touches, [1.0, MIDDLE, 1.0])
         lanes.append(lane._replace(priority=np.asarray(priority)))
-    return lanes
-
-
-def _crowd(config: Sequence) -> list[Lane]:
-    rng, lanes = np.random.default_rng(4), []
-    for _ in range(config.crowd):
-        J = rng.normal(size=(3 * CONTACTS, DIRECTIONS))
-        numbers = rng.uniform(0, ROUGHEST), rng.uniform(0, GREATEST), rng.uniform(-1, 1)
-        lanes.append(Lane(J, np.ones(DIRECTIONS), rng.normal(size=DIRECTIONS), *numbers))
     return lanes
 
 

@@ -131,7 +131,16 @@ def _rack(config: Sequence, solved: Solved) -> tuple[dict[str, Computed], Grid, 
 def _hinged_rod(config: Sequence, solved: Solved) -> tuple[dict[str, Computed], Grid]:
     """A hinged rod as an intact mechanism, and as a free rod with two contacts."""
     e, mu = (np.array([getattr(lane, name) for lane in solved.lanes]) for name in ("restitution", "friction"))
-    whole, split, impacts = _intact(config, e, mu), solved.end[:, 5], solved.impacts
+    # An intact mechanism: hinge at the origin, heavy, and an upright wall with the normal -x. Speeds: of the hinge
+    # along x, y and z, and rotation (rad/s).
+    tip = np.cross(UP, ROD)
+    M = np.diag([HEAVY + 1, HEAVY + 1, HEAVY + 1, 1 / 3])
+    M[:3, 3] = M[3, :3] = 0.5 * tip
+    J = frame(-ACROSS) @ np.column_stack([np.eye(3), tip])
+    own: dict[str, Any] = {"tangential_restitution": config.material.tangential_restitution}
+    collide = jax.jit(partial(collide_mechanism, law="chatterjee_ruina"))
+    whole = np.asarray(collide(M, J, np.array([0.0, 0, 0, 1]), mu, e, **own).speeds)[:, 3]
+    split, impacts = solved.end[:, 5], solved.impacts
     left = np.maximum(length(solved.velocity[:, 1]), -solved.velocity[:, 0, 2])
     short, off = left < config.cut.ended, np.abs(whole - split)
     words = {"short": short.sum(), "long": (~short).sum(), "count": len(e), "decay": config.cut.decay}
@@ -148,20 +157,6 @@ def _hinged_rod(config: Sequence, solved: Solved) -> tuple[dict[str, Computed], 
 
 def _range(counts: np.ndarray) -> str:
     return " to ".join(str(x) for x in sorted({counts.min(), counts.max()})) if counts.size else "no"
-
-
-def _intact(config: Sequence, e: np.ndarray, mu: np.ndarray) -> np.ndarray:
-    """Rotation after (rad/s) of a mechanism: hinge at the origin, heavy, and an upright wall with the normal -x.
-
-    Speeds: hinge along x, y and z, and rotation.
-    """
-    tip = np.cross(UP, ROD)
-    M = np.diag([HEAVY + 1, HEAVY + 1, HEAVY + 1, 1 / 3])
-    M[:3, 3] = M[3, :3] = 0.5 * tip
-    J = frame(-ACROSS) @ np.column_stack([np.eye(3), tip])
-    own: dict[str, Any] = {"tangential_restitution": config.material.tangential_restitution}
-    collide = jax.jit(partial(collide_mechanism, law="chatterjee_ruina"))
-    return np.asarray(collide(M, J, np.array([0.0, 0, 0, 1]), mu, e, **own).speeds)[:, 3]
 
 
 def _picture(config: Sequence, decays: list[np.ndarray]) -> Picture:

@@ -12,10 +12,10 @@ Source: Chatterjee & Ruina 1998; Whittaker's conditions and Smith's equation (8)
 
 import numpy as np
 
-from jimpact.reproduce import Computed, Progress, Result, claimed, only
+from jimpact.reproduce import Progress, Result, claimed, cross, only, unit
 
 from .baselines import Impacts, length
-from .forms import Case, Laws
+from .forms import Laws
 from .populations import SLACK, answer, joined, one
 
 SPARSE = 2  # one of so many of the sample of impacts: scans take longer than laws
@@ -39,37 +39,33 @@ def run(config: Laws, progress: Progress) -> Result:
     miss = P[:, :2] + friction[:, None] * _average(impacts.v[:, :2], smith.velocity[:, :2])  # (8) in space
     miss, none = (np.abs(miss).max(-1) / length(P)).max(), (~smith.good).sum()
     normal = np.abs(smith.velocity[:, 2] / impacts.v[:, 2] + impacts.e).max()
-    found = {
-        "CR-whittaker-unique": only(count=len(counts), have=have, directions=DIRECTIONS, fine=FINE),
-        "CR-(8)": claimed(not none and max(miss, normal) < SLACK, count=len(P), miss=miss, normal=normal, none=none),
-        "CR-smith-pull": _pulling(impacts.every(max(1, len(impacts.mu) // SAMPLE))),
-        "CR-smith-unique": _several(config.smith, progress),
-    }
-    return Result(found)
+    words = {"count": len(P), "miss": miss, "normal": normal, "none": none}
 
-
-def _pulling(some: Impacts) -> Computed:
-    """Share of impacts with a solution that pulls, by friction."""
+    # Share of impacts with a solution that pulls, by friction.
+    some = impacts.every(max(1, len(impacts.mu) // SAMPLE))
     x, which = _newton(some, STARTS)
     pulls = np.isin(np.arange(len(some.mu)), which[x[:, 2] < 0])
     groups = np.array_split(np.argsort(some.mu), GROUPS)
     shares = [100 * pulls[group].mean() for group in groups]
     listed = ", ".join(f"{a:.0f} % (to {some.mu[g].max():.2g})" for a, g in zip(shares, groups, strict=True))
-    holds = pulls.any() and (np.diff(shares) > 0).all()
-    return claimed(holds, groups=GROUPS, shares=listed, count=len(pulls), starts=STARTS)
+    rises = pulls.any() and (np.diff(shares) > 0).all()
 
-
-def _several(case: Case, progress: Progress) -> Computed:
-    """Impulses that push and solve (8), by rising normal impulse."""
-    impact = one(case)
+    # Impulses that push and solve (8), by rising normal impulse.
+    impact, mu = one(config.smith), config.smith.friction
     x, _ = _newton(impact, MANY)
     x = x[x[:, 2] > 0]
     x = x[np.argsort(x[:, 2])]
     x = x[np.concatenate([[True], np.diff(x[:, 2]) > APART * x[:-1, 2]])]
-    P = np.concatenate([-case.friction * x[:, 2:] * _average(impact.v[:, :2], x[:, :2]), x[:, 2:]], -1)
+    P = np.concatenate([-mu * x[:, 2:] * _average(impact.v[:, :2], x[:, :2]), x[:, 2:]], -1)
     off = np.abs(P - answer(impact, "smith", progress).impulse).max(-1)
-    listed = "; ".join(f"({', '.join(f'{x:.6f}' for x in row)})" for row in P)
-    return only(friction=case.friction, count=len(P), impulses=listed, nearest=1 + off.argmin(), off=off.min())
+    each = "; ".join(f"({', '.join(f'{x:.6f}' for x in row)})" for row in P)
+    found = {
+        "CR-whittaker-unique": only(count=len(counts), have=have, directions=DIRECTIONS, fine=FINE),
+        "CR-(8)": claimed(not none and max(miss, normal) < SLACK, **words),
+        "CR-smith-pull": claimed(rises, groups=GROUPS, shares=listed, count=len(pulls), starts=STARTS),
+        "CR-smith-unique": only(friction=mu, count=len(P), impulses=each, nearest=1 + off.argmin(), off=off.min()),
+    }
+    return Result(found)
 
 
 def _whittaker_solutions(impacts: Impacts, directions: int) -> np.ndarray:
@@ -79,12 +75,11 @@ def _whittaker_solutions(impacts: Impacts, directions: int) -> np.ndarray:
     goal = np.concatenate([-impacts.v[:, :2], change[:, None]], -1)
     stuck = np.linalg.solve(impacts.W, goal[..., None])[..., 0]
     sticks = length(stuck[:, :2]) <= impacts.mu * stuck[:, 2]
-    angle = np.linspace(0, 2 * np.pi, directions + 1)
-    s = np.stack([np.cos(angle), np.sin(angle)], -1)
+    s = unit(np.linspace(0, 2 * np.pi, directions + 1))
     p = change[:, None] / (w[:, None] - impacts.mu[:, None] * (d @ s.T))
     turned = d[:, None] - impacts.mu[:, None, None] * np.einsum("nij,kj->nki", B, s)
     after = impacts.v[:, None, :2] + p[..., None] * turned
-    across, good = after[..., 1] * s[:, 0] - after[..., 0] * s[:, 1], ((after * s).sum(-1) > 0) & (p > 0)
+    across, good = cross(s, after), ((after * s).sum(-1) > 0) & (p > 0)
     slides = (across[:, 1:] * across[:, :-1] < 0) & good[:, 1:] & good[:, :-1]
     return sticks.astype(int) + slides.sum(-1)
 

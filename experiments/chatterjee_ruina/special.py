@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 import jimpact
-from jimpact.reproduce import Computed, Grid, Progress, Result, claimed, only
+from jimpact.reproduce import Computed, Progress, Result, claimed, only
 
 from .baselines import Impacts, gap, length, slips
 from .forms import TEXTS, Case, Laws
@@ -30,8 +30,29 @@ def run(config: Laws, progress: Progress) -> Result:
     laws = (*WITHOUT_TANGENTIAL, "smith", "chatterjee_ruina", "bilinear")
     answers = {law: answer(balls, law, progress) for law in laws}
     found = {**_diagonal(config, balls, answers, progress), **_balls(balls, answers)}
-    infinite, grid = _infinite(planar(everything).having(mu=config.infinite), progress)
-    return Result(found | infinite, grids=[grid])
+
+    # Friction that nothing overcomes, in a plane. The new law reaches impulses with e in [0, 1] and kappa in [0, 2].
+    flat = planar(everything).having(mu=config.infinite)
+    two = flat.plastic()[1]
+    pulls, rows, dead, beyond = slips(two, flat.mu), [], {}, {"e": 0, "kappa": 0, "both": 0}
+    for e in (0.0, 0.5, 1.0):
+        for law in (*WITHOUT_TANGENTIAL, "smith"):
+            one = answer(flat.having(e=e), law, progress)
+            reached, kappa = -one.velocity[:, 2] / flat.v[:, 2], one.impulse[:, 0] / two[:, 0]
+            high, wide = (reached < -SLACK) | (reached > 1 + SLACK), (kappa < -WIDE) | (kappa > 2 + WIDE)
+            for name, flag in (("e", high & ~wide), ("kappa", wide & ~high), ("both", high & wide)):
+                beyond[name] += flag.sum()
+            shares = ~(high | wide), ~(high | wide)[pulls], one.energy > 1 + SLACK
+            rows.append([e, law, *(100 * share.mean() for share in shares)])
+            if e == 0:
+                dead[law] = length(one.velocity) < SLACK * length(flat.v)
+    wrong, n = sum(still[pulls].sum() for still in dead.values()), pulls.sum()
+    rest = ", ".join(f"{law} {100 * still[~pulls].mean():.0f} %" for law, still in dead.items())
+    words = {"friction": flat.mu[0], "laws": len(dead), "wrong": wrong, "pulls": n, "others": len(pulls) - n}
+    least, most = (bound(row[2] for row in rows) for bound in (min, max))
+    cover = claimed(least == 100, least=least, most=most, count=sum(beyond.values()), beyond=beyond)
+    found |= {"CR-infinite-dead": claimed(not wrong and n, **words, rest=rest), "CR-infinite-cover": cover}
+    return Result(found, grids=[TEXTS.grid("infinite", rows)])
 
 
 def _diagonal(config: Laws, balls: Impacts, answers: dict[str, Answer], progress: Progress) -> dict[str, Computed]:
@@ -84,33 +105,6 @@ def _balls(balls: Impacts, answers: dict[str, Answer]) -> dict[str, Computed]:
     }
 
 
-def _infinite(impacts: Impacts, progress: Progress) -> tuple[dict[str, Computed], Grid]:
-    """Friction that nothing overcomes, in a plane.
-
-    The new law reaches impulses with e in [0, 1] and kappa in [0, 2].
-    """
-    two = impacts.plastic()[1]
-    pulls, rows, dead, beyond = slips(two, impacts.mu), [], {}, {"e": 0, "kappa": 0, "both": 0}
-    for e in (0.0, 0.5, 1.0):
-        for law in (*WITHOUT_TANGENTIAL, "smith"):
-            found = answer(impacts.having(e=e), law, progress)
-            reached, kappa = -found.velocity[:, 2] / impacts.v[:, 2], found.impulse[:, 0] / two[:, 0]
-            high, wide = (reached < -SLACK) | (reached > 1 + SLACK), (kappa < -WIDE) | (kappa > 2 + WIDE)
-            for name, flag in (("e", high & ~wide), ("kappa", wide & ~high), ("both", high & wide)):
-                beyond[name] += flag.sum()
-            shares = ~(high | wide), ~(high | wide)[pulls], found.energy > 1 + SLACK
-            rows.append([e, law, *(100 * share.mean() for share in shares)])
-            if e == 0:
-                dead[law] = length(found.velocity) < SLACK * length(impacts.v)
-    wrong, n = sum(still[pulls].sum() for still in dead.values()), pulls.sum()
-    rest = ", ".join(f"{law} {100 * still[~pulls].mean():.0f} %" for law, still in dead.items())
-    words = {"friction": impacts.mu[0], "laws": len(dead), "wrong": wrong, "pulls": n, "others": len(pulls) - n}
-    least, most = (bound(row[2] for row in rows) for bound in (min, max))
-    cover = claimed(least == 100, least=least, most=most, count=sum(beyond.values()), beyond=beyond)
-    both = {"CR-infinite-dead": claimed(not wrong and n, **words, rest=rest), "CR-infinite-cover": cover}
-    return both, TEXTS.grid("infinite", rows)
-
-
 class Seen(NamedTuple):
     """What each law does on impacts that graze."""
 
@@ -148,8 +142,19 @@ def grazing(config: Laws, progress: Progress) -> Result:
     seen = {"plane": Seen.of(planar(space)._replace(mu=grip), progress), "space": Seen.of(space, progress)}
     columns = list(seen["space"].flags[LAWS[0]])
     rows = [[name, law, *(own.counts(x)[law] for x in columns)] for name, own in seen.items() for law in LAWS]
-    found = {"CR-grazing": _case(config.grazing, progress), **_rebounds(*seen.values())}
-    found |= _planar(seen["plane"]) | _spatial(seen["space"])
+    n, both = 2 * len(grip), ("normal rebound", "slip reversed")
+    up, back = ({law: sum(own.counts(x)[law] for own in seen.values()) for law in LAWS} for x in both)
+    rising = ", ".join(f"{law} {count}" for law, count in up.items() if count)
+    others = [law for law, count in up.items() if count and law not in ("poisson", "stronge")]
+    kinematic, tangential = sum(up[law] for law in KINEMATIC), not back["poisson"] and back["chatterjee_ruina"]
+    found = {
+        "CR-grazing": _case(config.grazing, progress),
+        "CR-grazing-kinematic": claimed(not kinematic, count=n, laws=", ".join(KINEMATIC), rising=kinematic),
+        "CR-grazing-routh": claimed(not others, rising=rising, count=n, others=", ".join(others)),
+        "CR-grazing-tangential": claimed(tangential, back=back, count=n),
+        **_planar(seen["plane"]),
+        **_spatial(seen["space"]),
+    }
     return Result(found, grids=[TEXTS.grid("grazing", rows, count=len(grip))])
 
 
@@ -168,19 +173,6 @@ def _case(case: Case, progress: Progress) -> Computed:
         "later": f"{vanishing[-2]} at {NORMAL[-2]:g}",
     }
     return claimed(routh.velocity[-1, 2] > SOME > new_law.velocity[-1, 2], **words)
-
-
-def _rebounds(plane: Seen, space: Seen) -> dict[str, Computed]:
-    n, columns = 2 * len(plane.two), ("normal rebound", "slip reversed")
-    up, back = ({law: plane.counts(x)[law] + space.counts(x)[law] for law in LAWS} for x in columns)
-    rising = ", ".join(f"{law} {count}" for law, count in up.items() if count)
-    others = [law for law, count in up.items() if count and law not in ("poisson", "stronge")]
-    kinematic, tangential = sum(up[law] for law in KINEMATIC), not back["poisson"] and back["chatterjee_ruina"]
-    return {
-        "CR-grazing-kinematic": claimed(not kinematic, count=n, laws=", ".join(KINEMATIC), rising=kinematic),
-        "CR-grazing-routh": claimed(not others, rising=rising, count=n, others=", ".join(others)),
-        "CR-grazing-tangential": claimed(tangential, back=back, count=n),
-    }
 
 
 def _planar(seen: Seen) -> dict[str, Computed]:

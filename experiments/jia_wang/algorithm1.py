@@ -28,7 +28,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray as Array
 
-from .flow import cross, flow_of, unit_at
+from jimpact.reproduce import cross, unit
+
+from .flow import flow_of
 
 INVARIANT = 1e-6  # relative: slip that turns less keeps its direction
 
@@ -111,23 +113,21 @@ def algorithm1(
 
 
 def _euler(given: Given, state: State, dg: Array, active: Array, steps: Steps, energy: str) -> State:
-    """Lines 5-14, for active lanes."""
-    size = steps.size if isinstance(steps, Fixed) else _step_size(given, state.g, dg, steps)
+    """Lines 5-14, for active lanes; sizes of steps by (36) and (37)."""
+    if isinstance(steps, Fixed):
+        size = steps.size
+    else:
+        r, speed, s = np.linalg.norm(state.g, axis=-1), np.linalg.norm(dg, axis=-1), _unit(state.g)
+        turning = (dg - s * (s * dg).sum(-1, keepdims=True)) / (speed if steps.printed_curvature else r)[:, None]
+        bend = -given.mu[:, None] * np.einsum("nij,nj->ni", given.B, turning)
+        curvature = np.abs(cross(dg, bend)) / speed**3
+        size = steps.share * steps.arc / speed + (1 - steps.share) * steps.turn / (curvature * speed)
     h = np.where(active, size, 0.0)
     g, p = state.g + h[:, None] * dg, state.p + h
     before, after = (given.normal_velocity(given.impulse(*at)) for at in ((state.g, state.p), (g, p)))
     E = state.E - h * (after if energy == "after" else before)
     ends = active & ~state.restituting & (after >= 0)
     return State(g, p, np.where(ends, given.e2 * E, E), state.restituting | ends, state.steps + active)
-
-
-def _step_size(given: Given, g: Array, dg: Array, steps: Varied) -> Array:
-    """(36) and (37)."""
-    r, speed, s = np.linalg.norm(g, axis=-1), np.linalg.norm(dg, axis=-1), _unit(g)
-    turning = (dg - s * (s * dg).sum(-1, keepdims=True)) / (speed if steps.printed_curvature else r)[:, None]
-    bend = -given.mu[:, None] * np.einsum("nij,nj->ni", given.B, turning)
-    curvature = np.abs(cross(dg, bend)) / speed**3
-    return steps.share * steps.arc / speed + (1 - steps.share) * steps.turn / (curvature * speed)
 
 
 def _finish(given: Given, state: State, impulse: Array) -> Array:
@@ -173,7 +173,7 @@ def centrifugal(inverse_inertia: Array, friction: float) -> Array:
     angles = np.angle(np.roots(flow.h))
     growth, turns = flow.rates(angles)
     size = np.linalg.norm(inverse_inertia[:2, 2]) + friction * np.linalg.norm(inverse_inertia[:2, :2])
-    return unit_at(angles[np.where(np.abs(turns) > INVARIANT * size, -np.inf, growth).argmax()])
+    return unit(angles[np.where(np.abs(turns) > INVARIANT * size, -np.inf, growth).argmax()])
 
 
 def _unit(g: Array) -> Array:

@@ -10,13 +10,12 @@ contact axes, Q_i the principal moments, I the impulse on body 1.
 
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import brentq, least_squares
 from scipy.spatial.transform import Rotation
 
 import jimpact
-from jimpact.reproduce import last_digit, solve_many
+from jimpact.reproduce import body_at, last_digit, solve_many, touching
 from jimpact.schemas.config import ConfigError
 
 from .forms import ROWS, Icosahedron, Pair
@@ -31,12 +30,8 @@ VELOCITY = 1e-8  # m/s: contact velocities of the configuration against the reco
 
 def inverse_inertia(pair: Pair, *rotations: np.ndarray) -> np.ndarray:
     """W of two bodies whose principal axes are the columns of the rotations."""
-    bodies = []
-    for body, R in zip((pair.body_1, pair.body_2), rotations, strict=True):
-        fields = body.mass, R @ np.diag(body.moments) @ R.T, body.position, body.velocity, np.zeros(3)
-        bodies.append(jimpact.Body(*map(jnp.asarray, fields)))
-    one, two = bodies
-    return np.asarray(jimpact.inverse_inertia(one, two, jnp.zeros(3), jnp.array([0.0, 0.0, 1.0])))
+    turned = zip((pair.body_1, pair.body_2), rotations, strict=True)
+    return touching(*(body_at(b.mass, R @ np.diag(b.moments) @ R.T, -np.asarray(b.position)) for b, R in turned))
 
 
 def plain_inverse_inertia(pair: Pair, *rotations: np.ndarray) -> np.ndarray:
@@ -51,7 +46,7 @@ def plain_inverse_inertia(pair: Pair, *rotations: np.ndarray) -> np.ndarray:
 def contact_velocity(pair: Pair, *rotations: np.ndarray) -> np.ndarray:
     """(2): velocity of the contact point of body 1 relative to that of body 2."""
     one, two = (
-        np.asarray(body.velocity) + np.cross(R @ np.asarray(body.angular_velocity), -np.asarray(body.position))
+        body.velocity + np.cross(R @ body.angular_velocity, -np.asarray(body.position))
         for body, R in zip((pair.body_1, pair.body_2), rotations, strict=True)
     )
     return one - two
@@ -96,8 +91,8 @@ def fitted_rotation(scene: Icosahedron) -> tuple[np.ndarray, dict[str, float]]:
     """
     starts = 2 * np.random.default_rng(SEED).normal(size=(STARTS, 3))
     ends = [least_squares(lambda x: _residual(scene, x), start, **TIGHT) for start in starts]
-    R = _turn(min(ends, key=lambda found: found.cost).x)
-    same = [np.abs(_turn(end.x) - R).max() < SAME for end in ends]
+    R = Rotation.from_rotvec(min(ends, key=lambda found: found.cost).x).as_matrix()
+    same = [np.abs(Rotation.from_rotvec(end.x).as_matrix() - R).max() < SAME for end in ends]
     others = [np.abs(end.fun).max() for end, alike in zip(ends, same, strict=True) if not alike]
     return R, {"starts": STARTS, "same": sum(same), "next_best": min(others, default=np.nan)}
 
@@ -122,13 +117,9 @@ def fitted_within_rounding(scene: Icosahedron, rotation: np.ndarray) -> tuple[np
     return moments(x), residual(x)
 
 
-def _turn(vector: np.ndarray) -> np.ndarray:
-    return Rotation.from_rotvec(vector).as_matrix()
-
-
 def _residual(scene: Icosahedron, turn: np.ndarray) -> np.ndarray:
     """W and the angular velocity of body 2 after the impact less the printed ones, for a rotation vector of R_2."""
-    R = _turn(turn)
+    R = Rotation.from_rotvec(turn).as_matrix()
     W = plain_inverse_inertia(scene, np.eye(3), R) - scene.W
     return np.append(W[UPPER], spin_2(scene, R, np.asarray(scene.impulse)) - scene.angular_velocity_2)
 

@@ -10,10 +10,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from jimpact import reproduce
-from jimpact.reproduce import Computed, Grid, Progress, Result, claimed, only
+from jimpact.reproduce import Computed, Grid, Progress, Result, claimed, cross, heading, only, unit
 
 from .drawing import bundle, tracks
-from .flow import angle_of, cross, flow_of, unit_at
+from .flow import flow_of
 from .forms import TEXTS, Bundle, Case, ImpactsForm, said
 from .hodographs import kinds
 
@@ -57,7 +57,7 @@ def run(config: ImpactsForm, progress: Progress) -> Result:
 def _seen(case: Case, given: Bundle, progress: Progress) -> Seen:
     directions, rates = (a[0] for a in reproduce.directions_many(case.W[None], np.array([given.friction])))
     around = np.arange(given.all_around) * 2 * np.pi / given.all_around
-    slip = np.concatenate([spread(directions, given.count), unit_at(around)])
+    slip = np.concatenate([spread(directions, given.count), unit(around)])
     velocity = np.insert(slip, 2, given.normal_velocity, axis=1)
     impact = reproduce.solve_many(case.W, velocity, given.friction, case.restitution, progress=progress)
     rays, stops = np.isfinite(rates), np.isfinite(impact.info.slip_end)
@@ -67,21 +67,21 @@ def _seen(case: Case, given: Bundle, progress: Progress) -> Seen:
 def spread(directions: np.ndarray, count: int) -> np.ndarray:
     """Unit vectors: the invariant directions, and others evenly between each two that follow each other."""
     known = directions[np.isfinite(directions[:, 0])]
-    known = known[np.argsort(angle_of(known))]
-    angles = angle_of(known)
+    known = known[np.argsort(heading(known))]
+    angles = heading(known)
     gaps = np.diff(np.append(angles, angles[0] + 2 * np.pi))
     parts = np.maximum(np.round(count * gaps / (2 * np.pi)).astype(int), 1)
     parts[gaps.argmax()] += count - parts.sum()
     between = [a + gap * np.arange(1, n) / n for a, gap, n in zip(angles, gaps, parts, strict=True)]
-    return np.concatenate([np.concatenate([s[None], unit_at(more)]) for s, more in zip(known, between, strict=True)])
+    return np.concatenate([np.concatenate([s[None], unit(more)]) for s, more in zip(known, between, strict=True)])
 
 
 def _fig6(case: Case, seen: Seen) -> dict[str, Computed]:
     """How many hodographs reach the origin."""
     stops, around = np.split(seen.stops, [seen.given.count])
-    angles = angle_of(seen.velocity[seen.given.count :]) % (2 * np.pi)
+    angles = heading(seen.velocity[seen.given.count :]) % (2 * np.pi)
     fastest = flow_of(case.W, seen.given.friction).rates(angles)[0].max()
-    degrees, on = np.degrees(angles[~around]), np.sort(np.degrees(angle_of(seen.rays)) % 360)
+    degrees, on = np.degrees(angles[~around]), np.sort(np.degrees(heading(seen.rays)) % 360)
     pieces = [f"{int(stops.sum())} of {len(stops)}", *kinds(seen.rates)]
     words: dict[str, Any] = {"reaching": pieces[0], "directions": ", ".join(pieces[1:])}
     words |= {"around": len(around), "share": around.mean()}
@@ -97,7 +97,7 @@ def _fig8(case: Case, seen: Seen, near: np.ndarray, around: np.ndarray) -> dict[
     """How many hodographs reach the centrifugal direction, and which the origin."""
     before, after = seen.near(seen.velocity[:, :2]), np.concatenate([near, around])
     nearer = (after < before) | (after <= DIRECTION)
-    turning = flow_of(case.W, seen.given.friction).turning(angle_of(seen.rays[seen.rates <= 0])).min()
+    turning = flow_of(case.W, seen.given.friction).turning(heading(seen.rays[seen.rates <= 0])).min()
     exactly, counts = int((near <= DIRECTION).sum()), kinds(seen.rates)
     words: dict[str, Any] = {
         "near": ", ".join(f"{int((near <= a).sum())} within {a:g}" for a in ANGLES),

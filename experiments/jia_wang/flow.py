@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from jimpact.reproduce import heading, unit
+
 from .forms import Case
 
 FINE = 20_001  # angles along a path, to follow the branches of logarithms and to find the least slip
@@ -25,20 +27,6 @@ OVER = 1e-15  # of the slip before: round-off
 TIGHT: dict[str, Any] = {"method": "DOP853", "rtol": 1e-13, "atol": 1e-18}
 
 Test = Callable[[float, float], float]  # of angle and speed of slip; at most 0 where slip counts as straight
-
-
-def angle_of(vectors: np.ndarray) -> np.ndarray:
-    """Of vectors (..., 2), rad."""
-    return np.arctan2(vectors[..., 1], vectors[..., 0])
-
-
-def unit_at(angle: Any) -> np.ndarray:
-    """Unit vectors (..., 2)."""
-    return np.stack([np.cos(angle), np.sin(angle)], -1)
-
-
-def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
 
 
 class Flow(NamedTuple):
@@ -81,19 +69,19 @@ def speed_ratio(flow: Flow, angles: np.ndarray) -> np.ndarray:
 
 def refined(flow: Flow, slip: np.ndarray, between: int = 20) -> np.ndarray:
     """Sampled slip (samples, 2) with more points in between, while it turns."""
-    angles = np.unwrap(angle_of(slip))
+    angles = np.unwrap(heading(slip))
     places = np.linspace(0, len(slip) - 1, between * (len(slip) - 1) + 1)
     fine = np.interp(places, np.arange(len(slip)), angles)
     speed = np.hypot(*slip[0]) * speed_ratio(flow, fine)
-    return speed[:, None] * unit_at(fine)
+    return speed[:, None] * unit(fine)
 
 
 def least_slip(flow: Flow, before: np.ndarray, after: np.ndarray) -> float:
     """The least speed of slip of an impact in which it never stops; 0 where it is over at the end."""
     if np.hypot(*after) == 0:
         return 0.0
-    start = angle_of(before)
-    turn = (angle_of(after) - start + np.pi) % (2 * np.pi) - np.pi
+    start = heading(before)
+    turn = (heading(after) - start + np.pi) % (2 * np.pi) - np.pi
     ahead = np.sign(flow.rates(start)[1])
     turn += 2 * np.pi * ahead * (ahead != np.sign(turn))
     return float(np.hypot(*before) * speed_ratio(flow, start + turn * np.linspace(0, 1, FINE)).min())
@@ -101,7 +89,7 @@ def least_slip(flow: Flow, before: np.ndarray, after: np.ndarray) -> float:
 
 def within_angle(rays: np.ndarray, tolerance: float) -> Test:
     """Slip within an angle of one of the invariant directions (k, 2)."""
-    angles = angle_of(rays)
+    angles = heading(rays)
     return lambda a, r: float(np.abs((a - angles + np.pi) % (2 * np.pi) - np.pi).min()) - tolerance
 
 
@@ -128,7 +116,7 @@ def slip_at(flow: Flow, slip: np.ndarray, at: float) -> tuple[float, float]:
 
 def _path(flow: Flow, slip: np.ndarray, last: float, tests: list[Test]) -> Any:
     """Angle, ln of the speed and normal impulse, to `last` or until slip is over."""
-    start = np.array([angle_of(slip), np.log(np.hypot(*slip)), 0.0])
+    start = np.array([heading(slip), np.log(np.hypot(*slip)), 0.0])
 
     def rates(_: float, y: np.ndarray) -> np.ndarray:
         g, h = flow.rates(y[0])

@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import AfterValidator, Field
@@ -29,6 +29,7 @@ def _moments(value: tuple) -> tuple:
 
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 Angles = Annotated[list[Small], Field(min_length=1)]
+PrintedKey = Literal["truth_steps", "truth_seconds", "steps", "seconds", "errors"]
 Words3 = Annotated[list[config.Printed], Field(min_length=3, max_length=3)]
 
 
@@ -69,28 +70,18 @@ class Rigid(Table):
         return np.cross(-np.asarray(self.position), impulse)
 
 
-class ColumnsPrinted(Table):
-    """One half of Table 1; NI, FS, VS."""
-
-    truth_steps: config.Printed
-    truth_seconds: config.Printed
-    steps: Words3
-    seconds: Words3
-    errors: Words3
-
-
 class Columns(Table):
     """Steps of one half of Table 1, N s."""
 
     step_truth: Positive
     step_ni: Positive
     step_fs: Positive
-    printed: ColumnsPrinted
+    printed: Annotated[dict[PrintedKey, config.Printed | Words3], Field(min_length=5)]  # NI, FS, VS
 
     @property
     def end(self) -> float:
         """Normal impulse at which the steps to the true values end."""
-        return float(self.printed.truth_steps) * self.step_truth
+        return float(self.printed["truth_steps"]) * self.step_truth
 
 
 class Pair(Case):

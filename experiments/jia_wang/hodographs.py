@@ -12,7 +12,7 @@ from scipy.integrate import quad
 import jimpact
 from jimpact import reproduce
 from jimpact.plotting.impact import Track
-from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, only
+from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, heading, only
 
 from . import flow
 from .bodies import events_of
@@ -49,8 +49,23 @@ def run(config: ImpactsForm, progress: Progress) -> Result:
         least = flow.least_slip(path, slip, np.asarray(impact.velocity)[i, :2])
         new = Seen(path, slip, *events_of(impact, i), directions[i, there], rates[i, there], least)
         near = _with_line(new, config, [given.line_tolerance])[0]
-        found[f"JW-Fig{one.figure}"] = _sequence(f"JW-Fig{one.figure}", new, near, config)
-        rows.append(_row(one.figure, impact, i, lanes[i].events, new))
+
+        # The finding: sequence and numbers of directions against the print; and whether slip could stop.
+        counts, inward = kinds(new.rates), new.flow.turning(heading(new.rays[new.rates <= 0]))
+        words: dict[str, Any] = {"exact": new.exact, "near": near, "directions": ", ".join(counts), "least": least}
+        words |= {"share": least / np.hypot(*slip), "repel": int((inward > 0).sum()), "inward": len(inward)}
+        words |= {"angle": given.line_tolerance, "tolerance": config.table1.tolerance}
+        id = f"JW-Fig{one.figure}"
+        holds = said("hodographs", id) <= {new.exact, *counts}
+        found[id] = claimed(holds, by_algorithm=_with_line(new, config, [])[0], **words)
+
+        angles = np.degrees(heading(new.rays)) % 360
+        impulse = ", ".join(f"{x:.9f}" for x in impact.impulse[i])
+        after = ", ".join(f"{x + 0.0:.9f}" for x in np.round(impact.velocity[i], 12))
+        events = ", ".join(f"{letter} {p:.9f}" for letter, p in lanes[i].events)
+        rays = "; ".join(f"{angles[k]:.6f}, {new.rates[k]:+.6f}" for k in np.argsort(angles))
+        rows.append([one.figure, impulse, after, events, rays])
+
         title = f"{one.figure}: friction {one.friction:g}, sequence {near}"
         turning = lanes[i].normal_impulse <= dict(lanes[i].events).get("l", np.inf)  # until slip is all but straight
         curve = [flow.refined(path, lanes[i].sliding_velocity[turning]), lanes[i].sliding_velocity[~turning]]
@@ -94,15 +109,6 @@ def _with_line(seen: Seen, config: ImpactsForm, angles: list[float]) -> list[str
     return sequences
 
 
-def _sequence(id: str, seen: Seen, near: str, config: ImpactsForm) -> Computed:
-    """Sequence and numbers of directions against the print; and whether slip could stop."""
-    counts, turning = kinds(seen.rates), seen.flow.turning(flow.angle_of(seen.rays[seen.rates <= 0]))
-    words: dict[str, Any] = {"near": near, "angle": config.hodographs.line_tolerance, "directions": ", ".join(counts)}
-    words |= {"share": seen.least / np.hypot(*seen.slip), "repel": int((turning > 0).sum()), "inward": len(turning)}
-    words |= {"tolerance": config.table1.tolerance, "by_algorithm": _with_line(seen, config, [])[0]}
-    return claimed(said("hodographs", id) <= {seen.exact, *counts}, exact=seen.exact, least=seen.least, **words)
-
-
 def _one_tolerance(seen: dict[str, Seen], config: ImpactsForm) -> Computed:
     """Whether one tolerance gives the sequences of all figures."""
     angles = config.hodographs.tolerances
@@ -117,7 +123,7 @@ def _one_tolerance(seen: dict[str, Seen], config: ImpactsForm) -> Computed:
 def _integrable(path: flow.Flow, track: Track) -> Computed:
     """Slip speed in closed form along a traced path, and the normal impulse by one quadrature."""
     slip, p = track.sliding_velocity, track.normal_impulse
-    angles, speed = np.unwrap(flow.angle_of(slip)), np.linalg.norm(slip, axis=-1)
+    angles, speed = np.unwrap(heading(slip)), np.linalg.norm(slip, axis=-1)
     gap = np.abs(speed[0] * flow.speed_ratio(path, angles) / speed - 1).max()
     if gap > CLOSED_FORM:
         raise ValueError(f"slip in closed form is off by {gap:.0e}, relative; at most {CLOSED_FORM:g} is expected")
@@ -128,17 +134,6 @@ def _integrable(path: flow.Flow, track: Track) -> Computed:
 
     between = quad(rate, first, angles[half], epsabs=0, epsrel=1e-11, limit=200)[0]
     return only("", float(-np.log10(gap)), gap=gap, figure=GROWING, between=between, traced=p[half])
-
-
-def _row(figure: str, impact: jimpact.Impact, i: int, events: tuple, seen: Seen) -> list[str]:
-    angles = np.degrees(flow.angle_of(seen.rays)) % 360
-    return [
-        figure,
-        ", ".join(f"{x:.9f}" for x in impact.impulse[i]),
-        ", ".join(f"{x + 0.0:.9f}" for x in np.round(impact.velocity[i], 12)),
-        ", ".join(f"{letter} {p:.9f}" for letter, p in events),
-        "; ".join(f"{angles[k]:.6f}, {seen.rates[k]:+.6f}" for k in np.argsort(angles)),
-    ]
 
 
 def _picture(W: np.ndarray, key: str, panels: dict[str, Panel], tolerance: float) -> Picture:

@@ -3,7 +3,6 @@
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-import jimpact
 from jimpact.plotting import impulse_path
 from jimpact.reproduce import Computed, Progress, Result, claimed, digits_of, numbers, only, solve_many
 
@@ -19,11 +18,34 @@ def run(config: ImpactsForm, progress: Progress) -> Result:
     v, rotation_2 = bodies.reconstructed(scene)
     bodies.same_velocity("icosahedron", scene, v)
     impact = solve_many(scene.W, v, np.array([scene.friction, 0.0]), scene.restitution)
-    after = _after(scene, rotation_2, np.asarray(impact.impulse[0]))
-    found = _before(scene, v, rotation_2) | _totals(scene, v, impact) | after
+    got, other = np.asarray(impact.impulse[0]), bodies.stopping_velocity(scene)
+    exact, ends = bodies.events_of(impact)
+    again = solve_many(scene.W, other[None], scene.friction, scene.restitution).impulse[0]
+    off = np.linalg.norm(got - scene.impulse)
+    words = {"off": off, "share": off / np.linalg.norm(scene.impulse), "left": scene.table1.end}
+    inverse = {"normal": other[2], "again": again, "apart": other[2] / v[2] - 1, "v": v}
+
+    # Velocities after, by the printed and by the computed impulse.
+    one, two, printed = scene.body_1, scene.body_2, np.asarray(scene.impulse)
+    by_print, computed = (
+        np.stack([one.velocity + I / one.mass, two.velocity - I / two.mass, bodies.spin_2(scene, rotation_2, I)])
+        for I in (printed, got)
+    )
+    change = np.linalg.norm(np.subtract(scene.angular_velocity_1, one.angular_velocity))
+    spin = np.linalg.norm(one.momentum(printed)) / one.moments[0]
+    found = {
+        **_before(scene, v, rotation_2),
+        "JW-post": numbers(by_print[:2], off=np.abs(by_print[2] - scene.angular_velocity_2).max()),
+        "JW-post-w1": claimed(abs(change - spin) <= SPIN, digits_of(change, spin), change=change, spin=spin),
+        "JW-post-exact": numbers(computed),
+        "JW-base-Ir": numbers(got, exact=exact, ends=ends, **words),
+        "JW-base-inv": only("", digits_of(scene.impulse, again), **inverse),
+        "JW-frictionless": numbers(impact.impulse[1]),
+        "JW-Fig5": only(ends=ends),
+    }
     figure = impulse_path(scene.W, v, scene.friction, scene.restitution)
     figure.axes[0].set(xlabel="$I_x$ (N s)", ylabel="$I_y$ (N s)", zlabel="normal impulse $I_z$ (N s)", title="")  # type: ignore[arg-type]
-    return Result(found | {"JW-Fig5": only(ends=bodies.events_of(impact)[1])}, [TEXTS.picture("fig5", figure)])
+    return Result(found, [TEXTS.picture("fig5", figure)])
 
 
 def _before(scene: Icosahedron, v: np.ndarray, rotation_2: np.ndarray) -> dict[str, Computed]:
@@ -43,35 +65,4 @@ def _before(scene: Icosahedron, v: np.ndarray, rotation_2: np.ndarray) -> dict[s
     return {
         "JW-v-": only("", digits_of(v[1], across), v=v),
         "JW-R1": only(across=across, gap=abs(across - v[1]), v=v),
-    }
-
-
-def _totals(scene: Icosahedron, v: np.ndarray, impact: jimpact.Impact) -> dict[str, Computed]:
-    """The total impulse with and without friction."""
-    got, other = np.asarray(impact.impulse[0]), bodies.stopping_velocity(scene)
-    exact, ends = bodies.events_of(impact)
-    again = solve_many(scene.W, other[None], scene.friction, scene.restitution).impulse[0]
-    off = np.linalg.norm(got - scene.impulse)
-    words = {"off": off, "share": off / np.linalg.norm(scene.impulse), "left": scene.table1.end}
-    inverse = {"normal": other[2], "again": again, "apart": other[2] / v[2] - 1, "v": v}
-    return {
-        "JW-base-Ir": numbers(got, exact=exact, ends=ends, **words),
-        "JW-base-inv": only("", digits_of(scene.impulse, again), **inverse),
-        "JW-frictionless": numbers(impact.impulse[1]),
-    }
-
-
-def _after(scene: Icosahedron, rotation_2: np.ndarray, impulse: np.ndarray) -> dict[str, Computed]:
-    """Velocities after, by the printed and by the computed impulse."""
-    one, two, printed = scene.body_1, scene.body_2, np.asarray(scene.impulse)
-    by_print, computed = (
-        np.stack([one.velocity + I / one.mass, two.velocity - I / two.mass, bodies.spin_2(scene, rotation_2, I)])
-        for I in (printed, impulse)
-    )
-    change = np.linalg.norm(np.subtract(scene.angular_velocity_1, one.angular_velocity))
-    spin = np.linalg.norm(one.momentum(printed)) / one.moments[0]
-    return {
-        "JW-post": numbers(by_print[:2], off=np.abs(by_print[2] - scene.angular_velocity_2).max()),
-        "JW-post-w1": claimed(abs(change - spin) <= SPIN, digits_of(change, spin), change=change, spin=spin),
-        "JW-post-exact": numbers(computed),
     }

@@ -1,16 +1,13 @@
 """Part "inertia": the inverse inertia W of the balls of fig. 2 and of the impact of fig. 3, from shapes and masses."""
 
-import jax.numpy as jnp
 import numpy as np
 
-import jimpact
-from jimpact.reproduce import Computed, Progress, Result, claimed, digits_of, numbers, only
+from jimpact.reproduce import UP, Computed, Progress, Result, body_at, claimed, digits_of, numbers, only, touching
 
 from . import bodies
 from .forms import Icosahedron, ImpactsForm
 from .solids import polyhedron, truncated_icosahedron
 
-UP = np.array([0.0, 0.0, 1.0])
 EXACT = 1e-12  # relative: formulas against formulas
 COUNT, SEED = 200, 2  # of pairs of balls
 MASS, RADIUS = (0.1, 10.0), (0.02, 0.5)  # kg, m
@@ -18,28 +15,36 @@ B_23, D_23 = np.array([[11.5985, -0.910369], [-0.910369, 9.90134]]), np.array([2
 
 
 def run(config: ImpactsForm, progress: Progress) -> Result:
-    scene = config.icosahedron
-    return Result(_balls() | _shapes(scene) | _fit(scene) | _digits(config, scene) | {"JW-drawings": only()})
-
-
-def _balls() -> dict[str, Computed]:
-    """Two balls, and a ball on a half-space, of random sizes."""
-    rng = np.random.default_rng(SEED)
+    """First two balls, and a ball on a half-space, of random sizes."""
+    rng, scene = np.random.default_rng(SEED), config.icosahedron
     m, r = (rng.uniform(*limits, (2, COUNT)) for limits in (MASS, RADIUS))
     one, two = (
-        jimpact.Body(*map(jnp.asarray, (m[i], inertia, side * r[i, :, None] * UP, np.zeros(3), np.zeros(3))))
+        body_at(m[i], inertia, -side * r[i, :, None] * UP)
         for i, side, inertia in zip((0, 1), (1.0, -1.0), 0.4 * (m * r**2)[..., None, None] * np.eye(3), strict=True)
     )
     pairs = {
         "JW-spheres": (two, (1 / m).sum(0)[:, None, None] * np.diag([3.5, 3.5, 1.0])),
-        "JW-halfspace": (jimpact.immovable(), np.diag([7.0, 7.0, 2.0]) / (2 * m[0])[:, None, None]),
+        "JW-halfspace": (None, np.diag([7.0, 7.0, 2.0]) / (2 * m[0])[:, None, None]),
     }
-    found = {}
+    found = {"JW-drawings": only(), **_shapes(scene), **_digits(config, scene)}
     for id, (other, formula) in pairs.items():
-        W = np.asarray(jimpact.inverse_inertia(one, other, jnp.zeros(3), jnp.asarray(UP)))
+        W = touching(one, other)
         gap = np.abs(W - formula).max() / formula.max()
         found[id] = claimed(gap < EXACT, digits_of(formula, W), count=COUNT, gap=gap)
-    return found
+
+    # One rotation of body 2 explains the printed W and the printed angular velocity after the impact.
+    R, fit = bodies.fitted_rotation(scene)
+    W, spin = bodies.inverse_inertia(scene, np.eye(3), R), bodies.spin_2(scene, R, np.asarray(scene.impulse))
+    moments, units = bodies.fitted_within_rounding(scene, R)
+    words = {
+        "off": np.abs(W - scene.W).max(),
+        "spin": np.abs(spin - scene.angular_velocity_2).max(),
+        "moments": moments,
+    }
+    words |= {"units": np.abs(units).max(), "W": W[bodies.UPPER]}
+    found["JW-W-fit"] = claimed(words["units"] <= 1, digits_of(scene.W, W), **words)
+    found["JW-R2"] = only("; ".join(" ".join(f"{x:.6f}" for x in row) for row in R), **fit)
+    return Result(found)
 
 
 def _shapes(scene: Icosahedron) -> dict[str, Computed]:
@@ -60,21 +65,6 @@ def _shapes(scene: Icosahedron) -> dict[str, Computed]:
         "JW-Fig3-o2": numbers(solid.centre),
         "JW-Fig3-Q2": numbers(moments, off=off, total=total, gap=abs(total - moments.sum())),
         "JW-W-geom": numbers(W[bodies.UPPER], W=W),
-    }
-
-
-def _fit(scene: Icosahedron) -> dict[str, Computed]:
-    """One rotation of body 2 explains the printed W and the printed angular velocity after the impact."""
-    R, fit = bodies.fitted_rotation(scene)
-    W = bodies.inverse_inertia(scene, np.eye(3), R)
-    spin = bodies.spin_2(scene, R, np.asarray(scene.impulse))
-    moments, units = bodies.fitted_within_rounding(scene, R)
-    off = {"off": np.abs(W - scene.W).max(), "spin": np.abs(spin - scene.angular_velocity_2).max()}
-    most = np.abs(units).max()
-    rows = "; ".join(" ".join(f"{x:.6f}" for x in row) for row in R)
-    return {
-        "JW-W-fit": claimed(most <= 1, digits_of(scene.W, W), W=W[bodies.UPPER], moments=moments, units=most, **off),
-        "JW-R2": only(rows, **fit),
     }
 
 

@@ -10,11 +10,10 @@ import numpy as np
 
 import jimpact
 from jimpact.plotting.impact import Track
-from jimpact.reproduce import Computed, Progress, Result, claimed, solve_many, trace_many
+from jimpact.reproduce import Computed, Progress, Result, claimed, cross, solve_many, trace_many
 
 from .algorithm1 import Varied, algorithm1, centrifugal
 from .drawing import tracks
-from .flow import cross
 from .forms import ROWS, Bundle, Case, ImpactsForm, Table1
 from .hodographs import velocities
 
@@ -29,11 +28,24 @@ def run(config: ImpactsForm, progress: Progress) -> Result:
     base, twice = config.icosahedron, config.twice
     line = base.model_copy(update={"friction": friction, "velocity": tuple(starts[index])})
     on_base, on_line, on_twice = tracks(trace_many(*_arrays(base, line, twice)))
+
+    # (42) where slip starts along the centrifugal direction: fig. 8.
+    slip, eight = centrifugal(base.W, config.fig8.friction), config.fig8
+    impact = solve_many(base.W, np.append(slip, eight.normal_velocity)[None], eight.friction, base.restitution)
+    stops, after = bool(np.isfinite(impact.info.slip_end[0])), np.linalg.norm(impact.velocity[0, :2])
+    words = {"sequence": jimpact.event_sequence(impact)[0], "stops": "it stops" if stops else "it never stops"}
+
+    # Lines 10-13 with two compressions: E is multiplied by e^2 at every zero of the normal velocity.
+    e2, most = twice.restitution**2, twice.W[2, 2] / np.linalg.norm(twice.W[:2, 2])
+    work = [-on_twice.at(on_twice.work, p)[0] for letter, p in on_twice.events if letter in "cd"]  # nothing is lost
+    first, released, again = work[0], work[0] - work[1], work[2] - work[1]
+    every, corrected = e2 * (e2 * (e2 * first - released) + again), e2 * (first + again) - released
+    left = float(on_twice.work[-1]) + work[2]  # released after the last compression
     found = {
         "JW-errata-(37)": _curvature(base, config.table1, dict(on_base.events)["s"]),
-        "JW-errata-(42)": _growing(base, config.fig8),
+        "JW-errata-(42)": claimed(stops, **words, before=np.linalg.norm(slip), after=after),
         "JW-errata-6.3": _energy(line, on_line),
-        "JW-errata-lines10": _lines_10_13(twice, on_twice),
+        "JW-errata-lines10": _tried(every, corrected, left, friction=twice.friction, most=most),
         **_points(base, on_base, on_line, config.fig8, np.linalg.norm(starts[:, :2], axis=-1)),
     }
     misprints = [id for id, row in ROWS["misprints"].items() if row.verdict == "misprint" and id in found]
@@ -72,15 +84,6 @@ def _curvature(case: Case, given: Table1, stop: float) -> Computed:
     return _tried(printed, corrected, measured, runs=runs, stop=stop)
 
 
-def _growing(case: Case, given: Bundle) -> Computed:
-    """(42) where slip starts along the centrifugal direction: fig. 8."""
-    slip = centrifugal(case.W, given.friction)
-    impact = solve_many(case.W, np.append(slip, given.normal_velocity)[None], given.friction, case.restitution)
-    stops, after = bool(np.isfinite(impact.info.slip_end[0])), np.linalg.norm(impact.velocity[0, :2])
-    sequence, text = jimpact.event_sequence(impact)[0], "it stops" if stops else "it never stops"
-    return claimed(stops, stops=text, sequence=sequence, before=np.linalg.norm(slip), after=after)
-
-
 def _energy(case: Case, track: Track) -> Computed:
     """6.3, case 1: E at event s, along the straight piece from event l."""
     start, stop = (dict(track.events)[letter] for letter in "ls")
@@ -93,18 +96,8 @@ def _energy(case: Case, track: Track) -> Computed:
     return _tried(phi_s, corrected, exact, off=abs(corrected - exact))
 
 
-def _lines_10_13(case: Case, track: Track) -> Computed:
-    """Lines 10-13 with two compressions: E is multiplied by e^2 at every zero of the normal velocity."""
-    e2, most = case.restitution**2, case.W[2, 2] / np.linalg.norm(case.W[:2, 2])
-    work = [-track.at(track.work, p)[0] for letter, p in track.events if letter in "cd"]  # as if nothing were lost
-    first, released, again = work[0], work[0] - work[1], work[2] - work[1]
-    every, corrected = e2 * (e2 * (e2 * first - released) + again), e2 * (first + again) - released
-    left = float(track.work[-1]) + work[2]  # released after the last compression
-    return _tried(every, corrected, left, friction=case.friction, most=most)
-
-
 def _points(case: Case, track: Track, line: Track, eight: Bundle, speeds: np.ndarray) -> dict[str, Computed]:
-    """Line 21, the end of fig. 4b on its direction, the condition for fig. 8, (29) at the start of fig. 3, the origin."""
+    """Line 21, the end of fig. 4b, the condition for fig. 8, (29) at the start of fig. 3, and events at the origin."""
     events, slips, B, d = dict(line.events), {}, case.W[:2, :2], case.W[:2, 2]
     for letter in "lr":
         slips[letter] = float(np.linalg.norm(line.at(line.sliding_velocity, events[letter])))

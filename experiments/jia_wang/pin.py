@@ -1,6 +1,5 @@
 """Part "pin": inverse inertia, velocity and impulse of the impact of a bowling pin and a ball (fig. 11)."""
 
-from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
@@ -17,30 +16,39 @@ ALIKE = 1e-6  # kg m2: a unit of the last digit of the printed moments of the pi
 
 
 def run(config: ImpactsForm, progress: Progress) -> Result:
-    return Result(_ball(config.pin) | _inertia(config.pin) | _impulse(config.pin))
+    """Centre and moments of the ball with its three holes; why no pin has the printed moments; and the impact.
 
-
-def _ball(scene: Pin) -> dict[str, Computed]:
-    """Centre and moments of the ball with its three holes; and why no pin has the printed moments."""
+    The velocity before is the one that gives the printed impulse.
+    """
+    scene, rows = config.pin, ROWS["pin"]
     holes = [(np.asarray(hole.bottom), hole.radius) for hole in scene.holes]
     solid = drilled_ball(scene.ball_radius, np.array([0.0, 0.0, -scene.ball_radius]), holes)
     moments = np.linalg.eigvalsh(solid.inertia(scene.body_2.mass))
-    low = 100 * (1 - ROWS["pin"]["JW-ball-Q2"].numbers / moments)
-    shift = np.abs(solid.centre - ROWS["pin"]["JW-ball-o2"].numbers)[:2] / np.abs(solid.centre[:2])
+    low = 100 * (1 - rows["JW-ball-Q2"].numbers / moments)
+    shift = np.abs(solid.centre - rows["JW-ball-o2"].numbers)[:2] / np.abs(solid.centre[:2])
     _, middle, most = scene.body_1.moments
-    return {
+
+    velocity = bodies.stopping_velocity(scene)
+    bodies.same_velocity("pin", scene, velocity)
+    every = [bodies.contact_velocity(scene, *pair) for pair in _orders(scene)]
+    guess = min(every, key=lambda v: np.linalg.norm(v - velocity))
+    impact = solve_many(scene.W, np.stack([velocity, guess]), scene.friction, scene.restitution)
+    (exact, ends), digits = bodies.events_of(impact), digits_of(scene.impulse, impact.impulse[1])
+    found = {
+        "JW-pin-Ir": only("", digits, impulse=impact.impulse[1], count=len(every), guess=guess),
+        "JW-pin-inv": only(v=velocity, exact=exact, ends=ends, left=scene.table1.end),
         "JW-ball-o2": numbers(solid.centre, shift=shift),
         "JW-ball-Q2": numbers(moments, least=low.min(), most=low.max()),
         "JW-pin-Q1": claimed(most - middle <= ALIKE, share=most / middle - 1),
     }
+    return Result(found | _inertia(scene))
 
 
-def _orders(scene: Pin) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _orders(scene: Pin) -> list[tuple[np.ndarray, np.ndarray]]:
     """Rotations of pin and ball for all orders and signs of their principal axes, both senses of the printed turn."""
-    orders = Rotation.create_group("O").as_matrix()
-    turn = np.arctan(scene.tangent_of_turn)
-    for sense, one, two in product((1, -1), orders, orders):
-        yield Rotation.from_euler("y", sense * turn).as_matrix() @ one, two
+    orders, turn = Rotation.create_group("O").as_matrix(), np.arctan(scene.tangent_of_turn)
+    turns = Rotation.from_euler("y", [[turn], [-turn]]).as_matrix()
+    return [(R @ one, two) for R, one, two in product(turns, orders, orders)]
 
 
 def _inertia(scene: Pin) -> dict[str, Computed]:
@@ -62,19 +70,4 @@ def _inertia(scene: Pin) -> dict[str, Computed]:
         "JW-pin-W-digits": claimed(uneven == 0, uneven=uneven, gap=gap),
         "JW-pin-W": numbers(W[bodies.UPPER], off=np.abs(W - scene.W).max()),
         "JW-pin-fit": only(off=np.abs(close - scene.W).max(), lean=lean, said=turn),
-    }
-
-
-def _impulse(scene: Pin) -> dict[str, Computed]:
-    """The velocity before that gives the printed impulse, and the impact that it starts."""
-    velocity = bodies.stopping_velocity(scene)
-    bodies.same_velocity("pin", scene, velocity)
-    every = [bodies.contact_velocity(scene, *pair) for pair in _orders(scene)]
-    guess = min(every, key=lambda v: np.linalg.norm(v - velocity))
-    impact = solve_many(scene.W, np.stack([velocity, guess]), scene.friction, scene.restitution)
-    exact, ends = bodies.events_of(impact)
-    digits = digits_of(scene.impulse, impact.impulse[1])
-    return {
-        "JW-pin-Ir": only("", digits, impulse=impact.impulse[1], count=len(every), guess=guess),
-        "JW-pin-inv": only(v=velocity, exact=exact, ends=ends, left=scene.table1.end),
     }

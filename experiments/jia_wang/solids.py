@@ -56,18 +56,15 @@ def truncated_icosahedron(edge: float) -> tuple[Solid, float]:
 
 def drilled_ball(radius: float, centre: np.ndarray, holes: Sequence[tuple[np.ndarray, float]]) -> Solid:
     """A ball without cylinders along y, each from its bottom (centre, radius) out to the surface."""
-    axes = radius * 0.6**0.5 * np.concatenate([np.eye(3), -np.eye(3)])
-    ball = Solid(centre + axes, np.full(6, 4 / 3 * np.pi * radius**3 / 6))
-    parts = [ball, *(_drilled(radius, centre, bottom, hole) for bottom, hole in holes)]
-    return Solid(*(np.concatenate(field) for field in zip(*parts, strict=True)))
-
-
-def _drilled(radius: float, centre: np.ndarray, bottom: np.ndarray, hole: float) -> Solid:
-    """What a hole removes, with weights below zero."""
+    points = [centre + radius * 0.6**0.5 * np.concatenate([np.eye(3), -np.eye(3)])]
+    weights = [np.full(6, 4 / 3 * np.pi * radius**3 / 6)]
     x, w = np.polynomial.legendre.leggauss(NODES)
     share, weight, turns = (x + 1) / 2, w / 2, np.arange(NODES) / NODES
-    r, a, y = (grid.ravel() for grid in np.meshgrid(hole * share, 2 * np.pi * turns, share, indexing="ij"))
-    wr, _, wy = (grid.ravel() for grid in np.meshgrid(hole * weight, turns, weight, indexing="ij"))
-    px, pz = bottom[0] + r * np.cos(a), bottom[2] + r * np.sin(a)
-    depth = centre[1] + np.sqrt(radius**2 - (px - centre[0]) ** 2 - (pz - centre[2]) ** 2) - bottom[1]
-    return Solid(np.stack([px, bottom[1] + depth * y, pz], -1), -wr * wy * depth * r * 2 * np.pi / NODES)
+    for bottom, hole in holes:  # what it removes, with weights below zero
+        r, a, y = (grid.ravel() for grid in np.meshgrid(hole * share, 2 * np.pi * turns, share, indexing="ij"))
+        wr, _, wy = (grid.ravel() for grid in np.meshgrid(hole * weight, turns, weight, indexing="ij"))
+        px, pz = bottom[0] + r * np.cos(a), bottom[2] + r * np.sin(a)
+        depth = centre[1] + np.sqrt(radius**2 - (px - centre[0]) ** 2 - (pz - centre[2]) ** 2) - bottom[1]
+        points.append(np.stack([px, bottom[1] + depth * y, pz], -1))
+        weights.append(-wr * wy * depth * r * 2 * np.pi / NODES)
+    return Solid(np.concatenate(points), np.concatenate(weights))

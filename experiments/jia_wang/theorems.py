@@ -2,19 +2,16 @@
 
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 
 import jimpact
 from jimpact import reproduce
-from jimpact.reproduce import Computed, Progress, Result, claimed, only
+from jimpact.reproduce import UP, Computed, Progress, Result, body_at, claimed, cross, heading, only, touching, unit
 from jimpact.tracing import Path
 
 from .drawing import tracks
-from .flow import angle_of, cross, unit_at
 from .forms import TEXTS, TheoremsForm, said
 
-UP = np.array([0.0, 0.0, 1.0])
 EXACT = 1e-9  # relative: far above round-off, far below any effect
 DIRECTION = 1e-6  # rad
 DIFFERENCE = 1e-5  # rad: step of differences
@@ -61,13 +58,20 @@ def run(config: TheoremsForm, progress: Progress) -> Result:
     found = _matrices(crowd, line) | _theorem_5(crowd, impact, directions, rates) | _theorem_8()
     ended, sure = impact.outcome == jimpact.Outcome.OK, crowd.surely_ends
     again = int((impact.info.compressions[~sure] > 1).sum())
+    # Central impacts: d = 0, slip decreases, and sticks once it is zero.
+    d = (np.linalg.norm(central.W[:, :2, 2], axis=-1) / central.W[:, 2, 2]).max()
+    stops = np.isfinite(stopped.info.slip_end)
+    sticks = np.linalg.norm(stopped.velocity[:, :2], axis=-1)[stops] == 0
+    speed = np.linalg.norm(central.traced(slice(config.traced)).sliding_velocity, axis=-1)
+    falls = (np.diff(speed, axis=-1) <= EXACT * speed[:, :1]).all(-1)
+    words = {"falls": int(falls.sum()), "paths": len(falls), "sticks": int(sticks.sum()), "stops": len(sticks)}
+    holds = d < EXACT and falls.all() and sticks.all() and len(sticks) > 0
     found |= {
         "JW-Thm3": claimed(sure.any() and ended[sure].all(), ended=int(ended[sure].sum()), count=int(sure.sum())),
         "JW-termination": only(ended=int(ended[~sure].sum()), count=int((~sure).sum()), again=again),
-        "JW-central": _central(central, stopped, config.traced),
+        "JW-central": claimed(holds, d=d, count=len(stops), **words),
         "JW-sectors": _sectors(crowd, directions, config.traced),
         "JW-Thm7": only(),
-        "JW-identity": _identity(crowd),
     }
     names, counts = np.unique(seen[sure], return_counts=True)
     printed = said("theorems", "JW-Fig9") - {"eight"}
@@ -93,9 +97,8 @@ def draw(given: TheoremsForm, kind: str = "any") -> Crowd:
         if kind != "any":
             own = (own if side == 1 else -rng.uniform(size=(n, 1)) * arm) * (UP if kind == "central" else 1.0)
         arm = own
-        fields = (mass, (inertia + np.swapaxes(inertia, 1, 2)) / 2, own)
-        bodies.append(jimpact.Body(*map(jnp.asarray, (*fields, np.zeros((n, 3)), np.zeros((n, 3))))))
-    W = np.asarray(jimpact.inverse_inertia(bodies[0], bodies[1], jnp.zeros(3), jnp.asarray(UP)))
+        bodies.append(body_at(mass, (inertia + np.swapaxes(inertia, 1, 2)) / 2, -own))
+    W = touching(*bodies)
     v = rng.normal(size=(n, 3))
     v[:, 2] = -np.abs(v[:, 2])
     inverse_masses = np.asarray(1 / bodies[0].mass + 1 / bodies[1].mass)
@@ -103,7 +106,10 @@ def draw(given: TheoremsForm, kind: str = "any") -> Crowd:
 
 
 def _matrices(crowd: Crowd, line: Crowd) -> dict[str, Computed]:
-    """Lemma 1, on centres in any position and in line with the contact point, and Propositions 2 and 4."""
+    """Lemma 1, on centres in any position and in line with the contact point, Propositions 2 and 4, and an identity.
+
+    The identity: dh/da + g = -mu t.B t for every direction of slip, with dh/da by differences.
+    """
     high, low = (np.linalg.eigvalsh(one.inverse_masses[:, None, None] * np.eye(3) - one.W) for one in (crowd, line))
     definite, n = int((high[:, 2] < 0).sum()), len(high)  # eigenvalues ascend
     semi = int(((np.abs(low[:, 2]) < -EXACT * low[:, 0]) & (low[:, 1] < 0)).sum())
@@ -113,19 +119,16 @@ def _matrices(crowd: Crowd, line: Crowd) -> dict[str, Computed]:
     for id, matrices in (("JW-Prop2", crowd.W), ("JW-Prop4", crowd.W[:, :2, :2])):
         good = int((np.linalg.eigvalsh(matrices).min(-1) > 0).sum())
         found[id] = claimed(good == n, good=good, count=n)
+    angle = np.linspace(0, 2 * np.pi, len(crowd.mu), endpoint=False)
+    steps = angle[:, None] + DIFFERENCE * np.array([-1, 0, 1])
+    s, t = (unit(a) for a in (steps, steps + np.pi / 2))
+    pull, across = crowd.pull(s), t[:, 1]
+    h, g = (t * pull).sum(-1), (s * pull).sum(-1)[:, 1]
+    dh = (h[:, 2] - h[:, 0]) / (2 * DIFFERENCE)
+    tangential = crowd.mu * np.einsum("ni,nij,nj->n", across, crowd.W[:, :2, :2], across)
+    size = crowd.mu * np.linalg.norm(crowd.W[:, :2, :2], axis=(1, 2)) + np.linalg.norm(crowd.W[:, :2, 2], axis=-1)
+    found["JW-identity"] = only(gap=(np.abs(dh + g + tangential) / size).max(), count=len(angle), most=(dh + g).max())
     return found
-
-
-def _central(crowd: Crowd, impact: jimpact.Impact, traced: int) -> Computed:
-    """Central impacts: d = 0, slip decreases, and sticks once it is zero."""
-    d = (np.linalg.norm(crowd.W[:, :2, 2], axis=-1) / crowd.W[:, 2, 2]).max()
-    stops = np.isfinite(impact.info.slip_end)
-    sticks = np.linalg.norm(impact.velocity[:, :2], axis=-1)[stops] == 0
-    speed = np.linalg.norm(crowd.traced(slice(traced)).sliding_velocity, axis=-1)
-    falls = (np.diff(speed, axis=-1) <= EXACT * speed[:, :1]).all(-1)
-    counts = {"falls": int(falls.sum()), "paths": len(falls), "sticks": int(sticks.sum()), "stops": len(sticks)}
-    holds = d < EXACT and falls.all() and sticks.all() and len(sticks) > 0
-    return claimed(holds, d=d, count=len(stops), **counts)
 
 
 def _theorem_5(crowd: Crowd, impact: Any, directions: np.ndarray, rates: np.ndarray) -> dict[str, Computed]:
@@ -136,7 +139,7 @@ def _theorem_5(crowd: Crowd, impact: Any, directions: np.ndarray, rates: np.ndar
     across = np.abs(cross(directions, crowd.pull(directions)))
     size = np.nanmax(across / np.linalg.norm(crowd.W, axis=(1, 2))[:, None])
     slides, kinds = int(crowd.slides.sum()), ", ".join(f"{k}: {int((count == k).sum())}" for k in np.unique(count))
-    W, friction, s = np.diag([2.0, 2.0, 1.0]), 0.5, unit_at(np.arange(AROUND) * 2 * np.pi / AROUND)
+    W, friction, s = np.diag([2.0, 2.0, 1.0]), 0.5, unit(np.arange(AROUND) * 2 * np.pi / AROUND)
     resumed = np.isfinite(impact.info.slip_end) & crowd.slides
     out, slip = np.where((rates > 0)[..., None], directions, 0).sum(-2)[resumed], impact.velocity[resumed, :2]
     worst = np.abs(np.arctan2(cross(slip, out), (slip * out).sum(-1))).max(initial=0.0)
@@ -157,8 +160,8 @@ def _sectors(crowd: Crowd, directions: np.ndarray, traced: int) -> Computed:
     for track, rays in zip(tracks(crowd.traced(chosen)), directions[chosen], strict=True):
         sliding = track.normal_impulse < dict(track.events).get("s", np.inf)
         slip = track.sliding_velocity[sliding]
-        angles, speed = angle_of(slip), np.linalg.norm(slip, axis=-1)
-        known = angle_of(rays[np.isfinite(rays[:, 0])])
+        angles, speed = heading(slip), np.linalg.norm(slip, axis=-1)
+        known = heading(rays[np.isfinite(rays[:, 0])])
         ahead, behind = ((known - angles[0]) % (2 * np.pi)).min(), ((angles[0] - known) % (2 * np.pi)).min()
         turn = (angles - angles[0] + behind) % (2 * np.pi)  # from the ray behind
         past = np.clip(np.minimum(turn - ahead - behind, 2 * np.pi - turn), 0, None)
@@ -201,16 +204,3 @@ def _theorem_8() -> dict[str, Computed]:
         "JW-Thm8iii": claimed(printed < EXACT, printed=printed, other=other),
         "JW-Thm8iv-vi": claimed(holds, wrong=wrong, count=COUNT, outside=outside, worst=worst),
     }
-
-
-def _identity(crowd: Crowd) -> Computed:
-    """dh/da + g = -mu t.B t for every direction of slip, dh/da by differences."""
-    angle = np.linspace(0, 2 * np.pi, len(crowd.mu), endpoint=False)
-    steps = angle[:, None] + DIFFERENCE * np.array([-1, 0, 1])
-    s, t = (unit_at(a) for a in (steps, steps + np.pi / 2))
-    pull, across = crowd.pull(s), t[:, 1]
-    h, g = (t * pull).sum(-1), (s * pull).sum(-1)[:, 1]
-    dh = (h[:, 2] - h[:, 0]) / (2 * DIFFERENCE)
-    tangential = crowd.mu * np.einsum("ni,nij,nj->n", across, crowd.W[:, :2, :2], across)
-    size = crowd.mu * np.linalg.norm(crowd.W[:, :2, :2], axis=(1, 2)) + np.linalg.norm(crowd.W[:, :2, 2], axis=-1)
-    return only(gap=(np.abs(dh + g + tangential) / size).max(), count=len(angle), most=(dh + g).max())

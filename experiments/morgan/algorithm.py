@@ -95,10 +95,8 @@ class Mechanism(NamedTuple):
         return self.go(at, k, p, "end")
 
 
-def solve_by_text(
-    M: Array, J: Array, u: Array, mu: float, e: float, *, static: float | None = None, reading: Reading = CORRECTED
-) -> Solved:
-    """One impact; sticking is decided by `static`, the coefficient of static friction."""
+def solve_by_text(M: Array, J: Array, u: Array, mu: float, e: float, *, static=None, reading=CORRECTED) -> Solved:
+    """One impact by a `Reading`; sticking is decided by `static`, the coefficient of static friction (mu if None)."""
     system = Mechanism(M, J, np.linalg.solve(M, J.T))
     start, slip = Stop("start", np.zeros(2), np.asarray(u, float), 0.0), J[0] @ u
     # Friction from zero slip on; slip begins against the friction m that would hold it.

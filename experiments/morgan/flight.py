@@ -7,7 +7,7 @@ below the floor that is over within one step is missed.
 
 import math
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -112,9 +112,7 @@ def next_bounce(pendulum: Pendulum, y: Array) -> Array:
     return jnp.where(falling < 0, -2 * up / jnp.where(falling < 0, falling, -1), jnp.inf)
 
 
-def strike(
-    pendulum: Pendulum, y: State, friction: float, restitution: float, law: str
-) -> tuple[np.ndarray, np.ndarray, jimpact.Impact]:
+def strike(pendulum: Pendulum, y: State, friction: float, restitution: float, law: str) -> tuple[Any, Any, Any]:
     """State after the impact, velocity of the tip before it, and the impact."""
     q, u = np.split(np.asarray(y)[None], 2, axis=-1)
     crowd = with_speeds(*matrices(pendulum, q), u, friction, restitution)

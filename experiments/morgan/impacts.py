@@ -3,11 +3,12 @@
 E is the change of kinetic energy, (2.14); its parts are E_n by the normal impulse, (2.18), and E_f by friction, (2.19).
 """
 
+from typing import Any
+
 import numpy as np
 
 import jimpact
 from jimpact.reproduce import Computed, Progress, Result, claimed, only, trace_many
-from jimpact.tracing import Path
 
 from .algorithm import CODES, Mechanism, Solved
 from .crowd import Crowd, by_text, collide_many, in_space, largest_gap, with_tips
@@ -15,6 +16,7 @@ from .drawing import construction, energy_figure, paths_figure
 from .forms import PATHS, TEXTS, Impact, ImpactsForm
 from .pendulum import matrices
 
+Findings = dict[str, Computed]
 ROUND_OFF = 1e-13  # of the speeds
 ENERGY = 1e-12  # round-off, of the work of compression
 NUDGE = 1e-12  # of the slip, off a tie
@@ -53,15 +55,13 @@ def paths(form: ImpactsForm, progress: Progress) -> Result:
     return Result(findings, [how, ways], [TEXTS.grid("impacts", rows)])
 
 
-def _printed_paths(
-    impacts: list[Impact], text: list[Solved], codes: list[str], gaps: np.ndarray, to_slip_zero: np.ndarray
-) -> dict[str, Computed]:
+def _printed_paths(impacts: list[Impact], text: list[Solved], codes: list[str], gaps: Any, pauses: Any) -> Findings:
     """What the text says about figs 2.7 and 2.9, and the orders of fig 2.8."""
     found = {}
     for figure, path in PATHS.items():
         i = [impact.figure for impact in impacts].index(figure)
         holds = text[i].boxes == path and text[i].code == codes[i] and gaps[i] < ROUND_OFF
-        words = {"boxes": text[i].boxes, "code": codes[i], "gap": gaps[i], "pause": to_slip_zero[i]}
+        words = {"boxes": text[i].boxes, "code": codes[i], "gap": gaps[i], "pause": pauses[i]}
         found[f"M-{figure.replace(' ', '')}"] = claimed(holds, **words, end=text[i].impulse[1])
     seen = sorted({solved.boxes: code for solved, code in zip(text, codes, strict=False)}.items())
     orders = ", ".join(f"{path} ({code})" for path, code in seen)
@@ -81,7 +81,7 @@ def _rare(form: ImpactsForm) -> Crowd:
     return with_tips(example.M[0], example.J[0], [(slip, fall) for slip in slips], frictions, one.restitution)
 
 
-def _rare_findings(rare: Crowd, text: list[Solved], codes: list[str], gaps: np.ndarray) -> dict[str, Computed]:
+def _rare_findings(rare: Crowd, text: list[Solved], codes: list[str], gaps: np.ndarray) -> Findings:
     _, before, after, parallel, *_ = text
     apart = largest_gap(before.u, after.u)
     tied = apart < 10 * NUDGE and {before.boxes, after.boxes} == {"a-b-e", "a-c-d-e"}
@@ -99,7 +99,15 @@ def _rare_findings(rare: Crowd, text: list[Solved], codes: list[str], gaps: np.n
 def energy(form: ImpactsForm, progress: Progress) -> Result:
     crowd = _impacts(form)
     text, path = by_text(crowd), trace_many(*in_space(crowd))  # jimpact, the plane embedded in space
-    parts = _parts(crowd, path)
+    # Energy exchanged (impacts, samples): from the speeds, as traced, and by friction.
+    kinetic = crowd.energy(crowd.u[:, None] + np.einsum("nij,nsj->nsi", crowd.L, path.impulse[..., ::2]))
+    slip, friction = path.sliding_velocity[..., 0], np.diff(path.impulse[..., 0], axis=-1)
+    steps = 0.5 * (slip[:, 1:] + slip[:, :-1]) * friction  # exact: slip is linear between samples
+    parts = {
+        "$E$, kinetic energy": kinetic - kinetic[:, :1],
+        "$E_n$, normal part": path.work,
+        "$E_f$, frictional part": np.pad(np.cumsum(steps, -1), ((0, 0), (1, 0))),
+    }
     (p, *_), v_n, rows = path.normal_impulse, path.normal_velocity, np.arange(len(text))
     E, E_n, E_f = parts.values()
     size, deepest = np.abs(E_n).max(-1, keepdims=True), E_n.argmin(-1)
@@ -124,15 +132,3 @@ def energy(form: ImpactsForm, progress: Progress) -> Result:
         "M-fig2.6": only(stops=", ".join(f"{s.E:.6g} ({s.event})" for s in text[0].stops[1:]), end=E[0, -1]),
     }
     return Result(findings, [energy_figure(p, {label: part[0] for label, part in parts.items()}, text[0])])
-
-
-def _parts(crowd: Crowd, path: Path) -> dict[str, np.ndarray]:
-    """Energy exchanged (impacts, samples): from the speeds, as traced, and by friction."""
-    kinetic = crowd.energy(crowd.u[:, None] + np.einsum("nij,nsj->nsi", crowd.L, path.impulse[..., ::2]))
-    slip, friction = path.sliding_velocity[..., 0], np.diff(path.impulse[..., 0], axis=-1)
-    steps = 0.5 * (slip[:, 1:] + slip[:, :-1]) * friction  # exact: slip is linear between samples
-    return {
-        "$E$, kinetic energy": kinetic - kinetic[:, :1],
-        "$E_n$, normal part": path.work,
-        "$E_f$, frictional part": np.pad(np.cumsum(steps, -1), ((0, 0), (1, 0))),
-    }

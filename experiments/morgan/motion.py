@@ -10,12 +10,11 @@ import jax
 import numpy as np
 
 import jimpact
-from jimpact.reproduce import Grid, Progress, Result, claimed, digits_of, only
+from jimpact.reproduce import Progress, Result, claimed, digits_of, only
 
-from .algorithm import Solved
 from .crowd import by_text, largest_gap, with_speeds
 from .drawing import motion_figure, posture
-from .flight import MOST, Material, Motion, broken, simulate
+from .flight import MOST, Material, broken, simulate
 from .forms import TEXTS, MechanismForm, MotionForm
 from .pendulum import matrices
 from .swivel import by_geometry
@@ -65,13 +64,8 @@ def run(form: MotionForm, progress: Progress) -> Result:
         "M-fig3.1-energy": only(lost=lost, drift=whole.drift, promises=promises),
         "M-fig3.1-step": only(moved=moved, same=same, count=len(finer.bounces)),
     }
-    return Result(findings, [motion_figure(pendulum, whole, form.name)], [_table(whole, text)])
-
-
-def _table(motion: Motion, text: list[Solved]) -> Grid:
-    """One line for each impact."""
     rows = []
-    for b, s in zip(motion.bounces, text, strict=True):
+    for b, s in zip(bounces, text, strict=True):
         shown = (f"{x:.5f}" for x in (-b.before[1], b.after[1], b.before[0], b.after[0] + 0.0))
         rows.append((f"{b.time:.6f}", *shown, f"{b.energy_lost:.2e}", jimpact.MODES[b.mode], s.boxes))
-    return TEXTS.grid("motion", rows)
+    return Result(findings, [motion_figure(pendulum, whole, form.name)], [TEXTS.grid("motion", rows)])

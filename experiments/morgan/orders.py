@@ -45,9 +45,20 @@ def algorithm(form: CrowdForm, progress: Progress) -> Result:
     pendulum = form.pendulum.pendulum()
     crowd = draw(pendulum, form.sample)
     text, hit = by_text(crowd), collide_many(crowd)
+
+    # How often tangential / normal impulse changes along the first impacts of the crowd, and where it turns.
+    path = trace_many(*(a[: form.traced] for a in in_space(crowd)))
+    steps = np.diff(path.impulse[..., ::2], axis=1)
+    long = [step[step[:, 1] > SHORT * step[:, 1].sum()] for step in steps]
+    ratios = [step[:, 0] / step[:, 1] for step in long]
+    bends = np.array([(np.abs(np.diff(ratio)) > BEND).sum() for ratio in ratios])
+    first, last = np.array([ratio[[0, -1]] for ratio in ratios]).T
+    slips = (bends > 0) & (np.abs(np.abs(last) - crowd.friction[: form.traced]) < BEND)
+    turned = slips & (first * last < 0)
     findings = {
         **_compared(crowd, text, hit, solve_many(*in_space(crowd), progress=progress)),
-        **_bends(crowd, form.traced),
+        "M-bend": numbers(bends.max(), count=len(bends), bent=(bends > 0).sum()),
+        "M-transition": claimed((turned == slips).all(), turned=turned.sum(), slips=slips.sum(), count=len(bends)),
         "M-cost": only(),
         "M-closed": only(),
     }
@@ -86,9 +97,7 @@ def _agreement(crowd: Crowd, text: list[Solved], impact: jimpact.Impact, impulse
     }
 
 
-def _compared(
-    crowd: Crowd, text: list[Solved], hit: jimpact.MechanismCollision, embedded: jimpact.Impact
-) -> dict[str, Computed]:
+def _compared(crowd: Crowd, text: list[Solved], hit: Any, embedded: jimpact.Impact) -> dict[str, Computed]:
     """The text against jimpact: in the plane, in space, with static friction; and what the thesis counts."""
     held, holding = by_text(crowd, static=True), collide_many(crowd, static=True).impact
     plane = _agreement(crowd, text, hit.impact, hit.impact.impulse)
@@ -109,22 +118,6 @@ def _compared(
         "M-orders": numbers(len(set(codes)), **space),
         "M-states": claimed(STATES in (passed, calculated), passed=passed, calculated=calculated, mixed=mixed),
         "M-consistent": claimed(change.max() < GAIN, low=change.min(), high=change.max()),
-    }
-
-
-def _bends(crowd: Crowd, traced: int) -> dict[str, Computed]:
-    """How often tangential / normal impulse changes along the first impacts of the crowd, and where it turns."""
-    path = trace_many(*(a[:traced] for a in in_space(crowd)))
-    steps = np.diff(path.impulse[..., ::2], axis=1)
-    long = [step[step[:, 1] > SHORT * step[:, 1].sum()] for step in steps]
-    ratios = [step[:, 0] / step[:, 1] for step in long]
-    bends = np.array([(np.abs(np.diff(ratio)) > BEND).sum() for ratio in ratios])
-    first, last = np.array([ratio[[0, -1]] for ratio in ratios]).T
-    slips = (bends > 0) & (np.abs(np.abs(last) - crowd.friction[:traced]) < BEND)
-    turned = slips & (first * last < 0)
-    return {
-        "M-bend": numbers(bends.max(), count=len(bends), bent=(bends > 0).sum()),
-        "M-transition": claimed((turned == slips).all(), turned=turned.sum(), slips=slips.sum(), count=len(bends)),
     }
 
 
@@ -151,15 +144,13 @@ def errata(form: CrowdForm, progress: Progress) -> Result:
     return Result(_misprints(crowd, impact, solved[0], effects), grids=[grid])
 
 
-def _misprints(
-    crowd: Crowd, impact: jimpact.Impact, corrected: list[Solved], effects: list[dict[str, Any]]
-) -> dict[str, Computed]:
+def _misprints(crowd: Crowd, impact: jimpact.Impact, text: list[Solved], effects: list[dict]) -> dict[str, Computed]:
     right, sign, size, kept, ratio, inverted, printed = effects
     alone = [effect["changed"] for effect in (sign, size, kept, inverted)]
     K, jams = crowd.K, crowd.jams
     m = -K[:, 0, 1] / K[:, 0, 0]
     plus, minus = (np.abs(K[:, 0, 1] - s * m * K[:, 0, 0]).max() / np.abs(K).max() for s in (1, -1))
-    boxes = ", ".join(sorted({s.boxes for s, jam in zip(corrected, jams, strict=True) if jam}))
+    boxes = ", ".join(sorted({s.boxes for s, jam in zip(text, jams, strict=True) if jam}))
     off = np.abs(-impact.info.restitution_work / impact.info.compression_work - crowd.restitution**2).max()
     summary = {"needed": sum(count > 0 for count in alone), "left": right["changed"]}
     words: dict[str, dict[str, Any]] = {

@@ -1,5 +1,7 @@
 """Chapter 4: impacts in space, by numerical integration as the chapter proposes, against jimpact; sticking."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -32,8 +34,7 @@ def run(form: SpaceForm, progress: Progress) -> Result:
     words = {"largest": told.max(), "median": np.median(told), "count": len(told), "again": (~once).sum()}
     findings = {
         "M-4.9": claimed(told.max() < INTEGRATED, **words, tolerance=TOLERANCE),
-        **_sticking(crowd, found, ways),
-        **_resumed(crowd, found, progress),
+        **_sticking(crowd, found, ways, progress),
         "M-fig4.1": only(),
     }
     labels = [f"{impact.name}, friction {impact.friction:g}" for impact in form.impact]
@@ -59,7 +60,7 @@ def _impacts(form: SpaceForm) -> Crowd:
     return with_tips(M, np.asarray(frame) @ tip, velocities, mu, e)
 
 
-def _sticking(crowd: Crowd, found: jimpact.Impact, ways: list[Integrated]) -> dict[str, Computed]:
+def _sticking(crowd: Crowd, found: Any, ways: list[Integrated], progress: Progress) -> dict[str, Computed]:
     J, L = crowd.J[0], crowd.L[0]
     m = held_by(J, L)
     held, size = np.linalg.norm(m), np.abs(crowd.K).max()
@@ -68,22 +69,19 @@ def _sticking(crowd: Crowd, found: jimpact.Impact, ways: list[Integrated]) -> di
     stuck = ends & (np.linalg.norm(found.velocity[:, :2], axis=-1) <= ZERO * np.linalg.norm(crowd.v, axis=-1))
     same = int((stuck == [way.sticks for way in ways]).sum())
     fits = (stuck == (ends & (held <= crowd.friction))).all() and same == len(ways)
+
+    # Zero slip that cannot stick is reached only along an invariant direction, and left along another.
+    loose = crowd.friction < held
+    directions, rates = directions_many(crowd.K, crowd.friction)
+    best = [np.nan_to_num(sign * rates, nan=-np.inf).argmax(-1) for sign in (-1, 1)]
+    towards, leaves = (directions[np.arange(len(loose)), index] for index in best)
+    start = np.column_stack([SLIP * towards, np.full(len(loose), -APPROACH)])
+    after = solve_many(crowd.K, start, crowd.friction, crowd.restitution, progress=progress).velocity[:, :2]
+    through = loose & (np.linalg.norm(after - SLIP * towards, axis=-1) > SLIP)
+    way = after[through] / np.linalg.norm(after[through], axis=-1, keepdims=True)
+    words = {"loose": loose.sum(), "through": through.sum(), "apart": np.abs(way - leaves[through]).max(initial=0.0)}
     return {
+        "M-4.13-anew": only(reached=(loose & ends).sum(), **words),
         "M-4.12": claimed(change[0] < ALGEBRA, minus=change[0], plus=change[1]),
         "M-4.13": claimed(fits, stuck=stuck.sum(), count=len(ways), ends=ends.sum(), held=held, same=same),
     }
-
-
-def _resumed(crowd: Crowd, found: jimpact.Impact, progress: Progress) -> dict[str, Computed]:
-    """Zero slip that cannot stick is reached only along an invariant direction, and left along another."""
-    loose = crowd.friction < np.linalg.norm(held_by(crowd.J[0], crowd.L[0]))
-    reached = (loose & np.isfinite(found.info.slip_end)).sum()
-    directions, rates = directions_many(crowd.K, crowd.friction)
-    best = [np.nan_to_num(sign * rates, nan=-np.inf).argmax(-1) for sign in (-1, 1)]
-    ends, leaves = (directions[np.arange(len(loose)), index] for index in best)
-    start = np.column_stack([SLIP * ends, np.full(len(loose), -APPROACH)])
-    after = solve_many(crowd.K, start, crowd.friction, crowd.restitution, progress=progress).velocity[:, :2]
-    through = loose & (np.linalg.norm(after - SLIP * ends, axis=-1) > SLIP)
-    way = after[through] / np.linalg.norm(after[through], axis=-1, keepdims=True)
-    apart = np.abs(way - leaves[through]).max(initial=0.0)
-    return {"M-4.13-anew": only(reached=reached, loose=loose.sum(), through=through.sum(), apart=apart)}

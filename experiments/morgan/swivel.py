@@ -11,7 +11,7 @@ along it. Chapter 4 is followed by numerical integration, as it proposes, with S
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -71,9 +71,7 @@ def integrate(M: np.ndarray, J: np.ndarray, u: np.ndarray, mu: float, e: float) 
     return Integrated(u + line * p, True, True)
 
 
-def _slide(
-    J: np.ndarray, L: np.ndarray, mu: float, y: np.ndarray, rises: Callable[[np.ndarray], float], zero: float
-) -> tuple[np.ndarray, bool]:
+def _slide(J: Any, L: Any, mu: float, y: np.ndarray, rises: Callable, zero: float) -> tuple[np.ndarray, bool]:
     """Follow (4.9), y = (u, E_n), until something rises through 0, or until slip is zero (then True)."""
     slip = lambda y: J[:2] @ y[:-1]  # noqa: E731
 

@@ -20,8 +20,18 @@ RESIDUAL = 1e-9  # up to which an equation meets the solved impact
 
 
 def run_errata(form: ErrataForm, progress: Progress) -> Result:
-    found = {**_planar(form, progress), **_systems(form, progress), "SB-60": _singular(form, progress)}
-    scene, rod = form.space, form.rod
+    found, scene, rod = {**_planar(form, progress), **_systems(form, progress)}, form.space, form.rod
+    # (60) with (56): the rank of the nine equations where sliding ends.
+    W, mu = inverse_inertia(rod, scene.theta1_deg, scene.theta2_deg), scene.stopping_friction
+    p = _solved(form, mu, [scene.restitution], "poisson", progress).info.slip_end[0]
+    tangential = -np.linalg.solve(W[:2, :2], np.array(scene.velocity[:2]) + W[:2, 2] * p)
+    L, inertia, _, _ = _motion(form, np.append(tangential, p))
+    direction, signs = opposed(tangential)
+    ninth = np.array([0, 0, 0, 0, 0, 0, abs(direction[0]), -mu, abs(direction[1])])  # derivative of (56)
+    pairs, rows = (friction_rows(mu, direction, signs), slip_rows(L)), momentum(rod.mass, inertia, L, signs)
+    rank, with_slip = (np.linalg.matrix_rank(np.vstack([rows, two, ninth])) for two in pairs)
+    found["SB-60"] = claimed(rank == 9, rank=rank, with_slip=with_slip)
+
     impact = _solved(form, scene.sliding_friction, [scene.restitution], "stronge", progress)
     compression, total = impact.info.compression_impulse[0], impact.impulse[0, 2]
     down_before, down_after = -scene.velocity[2], -impact.velocity[0, 2]
@@ -67,7 +77,7 @@ def _motion(form: ErrataForm, impulse: Any) -> tuple[np.ndarray, np.ndarray, np.
     """Lever arm, inertia, and velocity and spin after an impulse, in the axes of the paper."""
     scene = form.space
     L = paper_axes(arm(form.rod, scene.theta1_deg, scene.theta2_deg))
-    body = body_of(form.rod, scene.theta1_deg, scene.theta2_deg, scene.velocity)
+    body = body_of(form.rod, scene.theta1_deg, scene.theta2_deg)
     turn = paper_axes(np.eye(3)).T
     inertia, force = turn @ np.asarray(body.inertia) @ turn.T, paper_axes(impulse)
     velocity = paper_axes(np.array(scene.velocity)) + force / form.rod.mass
@@ -98,20 +108,6 @@ def _systems(form: ErrataForm, progress: Progress) -> dict[str, Computed]:
         "SB-63-signs": claimed(off[2] < RESIDUAL, off=off[2]),
         "SB-64": claimed(abs(printed - after[1]) < RESIDUAL, printed=printed, right=spun, solved=after[1]),
     }
-
-
-def _singular(form: ErrataForm, progress: Progress) -> Computed:
-    scene, mu = form.space, form.space.stopping_friction
-    W = inverse_inertia(form.rod, scene.theta1_deg, scene.theta2_deg)
-    p = _solved(form, mu, [scene.restitution], "poisson", progress).info.slip_end[0]
-    tangential = -np.linalg.solve(W[:2, :2], np.array(scene.velocity[:2]) + W[:2, 2] * p)
-    L, inertia, _, _ = _motion(form, np.append(tangential, p))
-    direction, signs = opposed(tangential)
-    rows = momentum(form.rod.mass, inertia, L, signs)
-    ninth = np.array([0, 0, 0, 0, 0, 0, abs(direction[0]), -mu, abs(direction[1])])  # derivative of (56)
-    pairs = friction_rows(mu, direction, signs), slip_rows(L)
-    rank, with_slip = (np.linalg.matrix_rank(np.vstack([rows, two, ninth])) for two in pairs)
-    return claimed(rank == 9, rank=rank, with_slip=with_slip)
 
 
 def paper_axes(contact: Any) -> np.ndarray:

@@ -44,11 +44,9 @@ class Panel(NamedTuple):
         return np.issubdtype(self.values.dtype, np.integer)
 
 
-def triples(
-    solved: Sequence[Solved], titles: tuple[str, str, str], endings: Sequence[str], restitution: float = 1.0
-) -> list[list[Panel]]:
+def triples(solved: Sequence[Solved], titles: Sequence[str], endings: Sequence[str], e=1.0) -> list[list[Panel]]:
     """For each map a row: modes, normal velocity after / before (and over restitution), energy after / before."""
-    normal, energy = [one.normal / restitution for one in solved], [one.energy for one in solved]
+    normal, energy = [one.normal / e for one in solved], [one.energy for one in solved]
     spans = [(float(np.min(arrays)), float(np.max(arrays))) for arrays in (normal, energy)]
     rows = []
     for i, (one, ending) in enumerate(zip(solved, endings, strict=True)):

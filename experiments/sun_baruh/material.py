@@ -25,7 +25,13 @@ def run_material(form: MaterialForm, progress: Progress) -> Result:
         axes = [grid(form.friction, form.restitution, counts) for counts in (form.coarse, form.fine)]
         coarse, fine = (solve_map(form, one, W, *one, progress) for one in axes)
         found = {**_figure(form, case, W, coarse, fine), **_rules(form, fine)}
-        found |= _directions(coarse) if case.figure == 12 else {}
+        if case.figure == 12:
+            near, exact = coarse.near.impact.velocity, coarse.exact.impact.velocity
+            side, back = np.abs(near[coarse.near.mode == 0][:, 1]), coarse.near.mode == 2
+            words = {"count": (near[back][:, 0] < 0).sum(), "also": (exact[back][:, 0] < 0).sum(), "back": back.sum()}
+            words["smooth"] = (coarse.exact.mode[back] == 0).sum()
+            found["-sideways"] = claimed(side.min() > 0, least=side.min(), most=side.max(), slides=side.size)
+            found["-backwards"] = claimed(words["count"] == words["back"], **words)
         words = {"case": case, "cells": coarse.x.size, "fine_cells": fine.x.size}
         findings |= {f"SB-Fig{case.figure}{key}": one for key, one in filled(found, form, **words).items()}
         frame = Frame(fine.x[:, 0], fine.y[0], "friction μ", "restitution e")
@@ -72,16 +78,6 @@ def _rules(form: MaterialForm, m: Map) -> dict[str, Computed]:
     return {
         "-rules": claimed(typical < form.limits["identical"] and modes == 0, **rules),
         "-friction-loses": claimed(falls >= form.limits["nearly_all"], **words),
-    }
-
-
-def _directions(m: Map) -> dict[str, Computed]:
-    near, exact = m.near.impact.velocity, m.exact.impact.velocity
-    side, back = np.abs(near[m.near.mode == 0][:, 1]), m.near.mode == 2
-    words = {"count": (near[back][:, 0] < 0).sum(), "also": (exact[back][:, 0] < 0).sum(), "back": back.sum()}
-    return {
-        "-sideways": claimed(side.min() > 0, least=side.min(), most=side.max(), slides=side.size),
-        "-backwards": claimed(words["count"] == words["back"], smooth=(m.exact.mode[back] == 0).sum(), **words),
     }
 
 

@@ -72,6 +72,13 @@ def _figures(form: PlaneForm, coarse: Plane, fine: Plane, progress: Progress) ->
     back, on = turned.max() <= 1 + ROUND_OFF, through.max() > 1 + ROUND_OFF
     words: Words = {"few": ends(coarse.quotient), "many": ends(q), "few_cells": coarse.mode.size, "cells": q.size}
     words |= {"turned": ends(turned), "stuck": ends(q[fine.poisson.stuck]), "off": np.abs(through - 1).max()}
+
+    energy, (lower, higher) = fine.energy_quotient, ((sign * (q - 1) > ROUND_OFF).sum() for sign in (-1, 1))
+    overall = {"lower": lower, "higher": higher, "mean": q.mean(), "energy": energy.mean()}
+    away, typical = np.abs(energy - 1), np.quantile(np.abs(energy - 1), form.limits["nearly_all"])
+    energies: Words = {"typical": percent(typical), "range": ends(energy), "worst": percent(away.max())}
+    energies |= {"beyond": percent((away > form.limits["close"]).mean()), "place": fine.place(away.argmax())}
+
     modes, kinds, rule = counted(coarse.mode), len(np.unique(coarse.mode)), coarse.energetic
     stops = np.isin(fine.mode, (1, 2, 3, 4))
     far = [np.abs(a - 1) for a in (fine.quotient, fine.energy_quotient)]
@@ -84,7 +91,8 @@ def _figures(form: PlaneForm, coarse: Plane, fine: Plane, progress: Progress) ->
         "SB-Fig5": claimed(back and on, back=answer[int(back)], on=answer[int(on)], **words),
         "SB-Fig5-stops": claimed(holds, means=[percent(x) for x in means], rest=max(rest)),
         **_largest(form, coarse, fine, progress),
-        **_overall(form, fine),
+        "SB-Fig5-overall": claimed(lower > higher and q.mean() < 1 and energy.mean() < 1, **overall),
+        "SB-Fig5-energy": claimed(typical < form.limits["close"], **energies),
     }
 
 
@@ -101,20 +109,6 @@ def _largest(form: PlaneForm, coarse: Plane, fine: Plane, progress: Progress) ->
         "SB-Fig5-most": claimed(round(most) == SAID, **words),
         "SB-Fig5-concluded": claimed(round(many) <= CONCLUDED, **words),
         "SB-Fig5-angle": claimed(abs(fine.theta.flat[lowest] - line) < form.near_deg, **words),
-    }
-
-
-def _overall(form: PlaneForm, m: Plane) -> dict[str, Computed]:
-    q, energy, limits = m.quotient, m.energy_quotient, form.limits
-    lower, higher = (q < 1 - ROUND_OFF).sum(), (q > 1 + ROUND_OFF).sum()
-    far = np.abs(energy - 1)
-    typical = np.quantile(far, limits["nearly_all"])
-    words: Words = {"typical": percent(typical), "range": ends(energy), "worst": percent(far.max())}
-    words |= {"beyond": percent((far > limits["close"]).mean()), "place": m.place(far.argmax())}
-    holds = lower > higher and q.mean() < 1 and energy.mean() < 1
-    return {
-        "SB-Fig5-overall": claimed(holds, lower=lower, higher=higher, mean=q.mean(), energy=energy.mean()),
-        "SB-Fig5-energy": claimed(typical < limits["close"], **words),
     }
 
 
@@ -173,10 +167,9 @@ def _tables(form: PlaneForm, m: Plane) -> dict[str, Computed]:
     """Modes by Table 2, as the library has it, with other restitution and with other static friction."""
     K, velocity = planar_inertia(form.rod, m.theta), spatial(m.ratio)[..., [0, 2]]
     run = jax.jit(jimpact.planar_modes)
-    softer, rougher = (
-        np.asarray(run(K, velocity, form.friction, restitution, static_friction=static).mode)
-        for restitution, static in ((form.other_restitution, form.friction), (form.restitution, form.static_friction))
-    )
+    softer = run(K, velocity, form.friction, form.other_restitution, static_friction=form.friction)
+    rougher = run(K, velocity, form.friction, form.restitution, static_friction=form.static_friction)
+    softer, rougher = np.asarray(softer.mode), np.asarray(rougher.mode)
     changed = [(mode != m.mode).sum() for mode in (softer, rougher)]
     stick, back = ([np.isin(mode, kind).sum() for mode in (m.mode, rougher)] for kind in (STUCK, TURNED))
     return {

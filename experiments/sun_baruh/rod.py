@@ -9,11 +9,10 @@ are mass, half length and radius of the rod. Other symbols are in texts.toml.
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 
 import jimpact
-from jimpact.reproduce import Progress, solve_many
+from jimpact.reproduce import Progress, body_at, solve_many, touching
 
 from .forms import Rod, SpatialForm
 
@@ -30,19 +29,18 @@ def arm(rod: Rod, theta1: Any, theta2: Any) -> np.ndarray:
     return rod.half_length * np.stack(parts, -1)
 
 
-def body_of(rod: Rod, theta1: Any, theta2: Any, velocity: Any) -> jimpact.Body:
-    """The rod in the axes of the contact, touching the origin, without spin."""
+def body_of(rod: Rod, theta1: Any, theta2: Any) -> jimpact.Body:
+    """The rod in the axes of the contact, touching the origin, at rest."""
     reach = arm(rod, theta1, theta2)
     axis = reach / rod.half_length
     along = rod.mass * rod.radius**2 / 2
     inertia = rod.across * np.eye(3) + (along - rod.across) * axis[..., :, None] * axis[..., None, :]
-    return jimpact.Body(*map(jnp.asarray, (rod.mass, inertia, -reach, velocity, np.zeros(3))))
+    return body_at(rod.mass, inertia, reach)
 
 
 def inverse_inertia(rod: Rod, theta1: Any, theta2: Any = 0.0) -> np.ndarray:
     """W of the rod on the ground at the contact point, for angles in degrees."""
-    body = body_of(rod, theta1, theta2, np.zeros(3))
-    return np.asarray(jimpact.inverse_inertia(body, jimpact.immovable(), jnp.zeros(3), jnp.array([0.0, 0.0, 1.0])))
+    return touching(body_of(rod, theta1, theta2))
 
 
 def planar_inertia(rod: Rod, theta: Any) -> np.ndarray:
@@ -89,11 +87,9 @@ class Solved(NamedTuple):
         return np.asarray(1 + self.impact.info.kinetic_energy_change / before)
 
 
-def solved(
-    rod: Rod, W: Any, v: Any, friction: Any, restitution: Any, law: str, progress: Progress, **options: Any
-) -> Solved:
+def solved(rod: Rod, W: Any, v: Any, friction: Any, e: Any, law: str, progress: Progress, **options: Any) -> Solved:
     """Impacts by a law, without a failure among them."""
-    impact = solve_many(W, v, friction, restitution, law=law, progress=progress, **options)
+    impact = solve_many(W, v, friction, e, law=law, progress=progress, **options)
     return Solved(jimpact.require(impact), np.asarray(v, float), rod.mass)
 
 
@@ -143,18 +139,10 @@ class Map(NamedTuple):
         return int((one.mode != other.mode).sum())
 
 
-def solve_map(
-    form: SpatialForm,
-    axes: tuple[np.ndarray, np.ndarray],
-    W: Any,
-    friction: Any,
-    restitution: Any,
-    progress: Progress,
-    rule: str = "poisson",
-) -> Map:
+def solve_map(form: SpatialForm, axes: Any, W: Any, friction: Any, e: Any, progress: Progress, rule="poisson") -> Map:
     """By both rules; `rule` is that of the figure."""
     pairs = {}
     for name in RULES:
-        given = (form.rod, W, form.velocity, friction, restitution)
+        given = (form.rod, W, form.velocity, friction, e)
         pairs[name] = solved(*given, "sun_baruh", progress, rule=name), solved(*given, name, progress)
     return Map(*axes, pairs, rule)

@@ -3,11 +3,9 @@
 Source: section 5. The approximation is the law "sun_baruh"; exactly is with the slip followed ("poisson", "stronge").
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from jimpact.reproduce import Computed, Grid, Picture, Progress, Result, claimed, only
+from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, only
 
 from .figures import Frame, Panel, compared, maps
 from .forms import TEXTS, Orientation, SpaceForm, grid
@@ -28,8 +26,17 @@ def run_space(form: SpaceForm, progress: Progress) -> Result:
     for case, few, many, one in zip(form.maps, coarse, fine, said, strict=True):
         findings |= _figure(case, few, many, one)
     findings = filled(findings, form, few_cells=coarse[0].x.size, cells=fine[0].x.size)
+    grids = []
+    for solved in (coarse, fine):
+        rows = []
+        for case, m in zip(form.maps, solved, strict=True):
+            counts = ["/".join(str((mode == k).sum()) for k in range(4)) for mode in (m.near.mode, m.exact.mode)]
+            errors = [f(a) for a in (*m.errors(), m.between_rules(EXACT)) for f in (np.median, np.max)]
+            own = (f"{error:.7g}" for error in errors)
+            rows.append([case.figure, RULES[case.rule], *counts, int(m.wrong.sum()), *own])
+        grids.append(TEXTS.grid("maps", rows, count=solved[0].x.size))
     pictures = [_picture(case, many) for case, many in zip(form.maps, fine, strict=True)]
-    return Result(findings, pictures, [_grid(form.maps, solved) for solved in (coarse, fine)])
+    return Result(findings, pictures, grids)
 
 
 def _solved(form: SpaceForm, counts: list[int], progress: Progress) -> list[Map]:
@@ -76,17 +83,6 @@ def _rules(few: Map, many: Map, kind: int) -> list[str]:
         apart = m.between_rules(kind)
         words += [percent(np.median(apart)), percent(apart.max()), str(m.modes_between_rules(kind))]
     return words
-
-
-def _grid(cases: Sequence[Orientation], solved: Sequence[Map]) -> Grid:
-    rows = []
-    for case, m in zip(cases, solved, strict=True):
-        counts = ["/".join(str((mode == k).sum()) for k in range(4)) for mode in (m.near.mode, m.exact.mode)]
-        row: list = [case.figure, RULES[case.rule], *counts, int(m.wrong.sum())]
-        for values in (*m.errors(), m.between_rules(EXACT)):
-            row += [f"{np.median(values):.7g}", f"{values.max():.7g}"]
-        rows.append(row)
-    return TEXTS.grid("maps", rows, count=solved[0].x.size)
 
 
 def _picture(case: Orientation, m: Map) -> Picture:

@@ -19,19 +19,7 @@ CONCLUDED = 20  # %: the largest difference between the rules, section 7
 
 
 def claims(form: SpaceForm, coarse: Sequence[Map], fine: Sequence[Map], progress: Progress) -> dict[str, Computed]:
-    return {
-        **_exactly(form, coarse, progress),
-        **_sticking(form, fine[0], fine[2]),
-        **_restitution(form, coarse, fine),
-        **_rules(coarse, fine),
-        **_sliding(form, fine),
-        **_energy(fine),
-        "SB-3D-static": only(),
-    }
-
-
-def _exactly(form: SpaceForm, coarse: Sequence[Map], progress: Progress) -> dict[str, Computed]:
-    """The approximation at theta2 = 0, against the exact solution and the formula of the plane; and the mirror."""
+    """First the approximation at theta2 = 0, against the exact solution and the formula of the plane; and a mirror."""
     off = max(m.errors()[0][m.y == 0].max() for m in coarse)
     case, m = form.maps[2], coarse[2]
     K, v = planar_inertia(form.rod, m.x[:, 0]), np.array(form.velocity)[[0, 2]]
@@ -48,6 +36,12 @@ def _exactly(form: SpaceForm, coarse: Sequence[Map], progress: Progress) -> dict
     return {
         "SB-theta2=0": claimed(off < ROUND_OFF and apart < ROUND_OFF and same, digits, off=off, apart=apart),
         "SB-3D-symmetric": claimed(aside < MIRRORED, off=aside, limit=MIRRORED),
+        **_sticking(form, fine[0], fine[2]),
+        **_restitution(form, coarse, fine),
+        **_rules(coarse, fine),
+        **_sliding(form, fine),
+        **_energy(fine),
+        "SB-3D-static": only(),
     }
 
 
@@ -125,20 +119,17 @@ def _more(near: np.ndarray, exact: np.ndarray) -> Computed:
 
 
 def _energy(fine: Sequence[Map]) -> dict[str, Computed]:
-    found = {f"SB-3D-ending{end}": _ending(m) for end, m in zip(("", "-9", "-10", "-11"), fine, strict=True)}
-    energies = [m.near.energy for m in fine]
+    """Which mode loses most, on average and in a single cell; and what is left of energy at the edges."""
+    found, energies = {}, [m.near.energy for m in fine]
+    for end, m, energy in zip(("", "-9", "-10", "-11"), fine, energies, strict=True):
+        means, cell = by_mode(energy, m.near.mode), energy.argmin()
+        modes = min(means, key=means.__getitem__), int(m.near.mode.flat[cell])
+        words = {"means": ", ".join(f"mode {k}: {mean:.3f}" for k, mean in means.items()), "energy": energy.min()}
+        words |= {"does": ["ends" if k in ENDED else "does not end" for k in modes], "modes": modes}
+        words["theta"] = m.x.flat[cell], m.y.flat[cell]
+        found[f"SB-3D-ending{end}"] = claimed(all(k in ENDED for k in modes), **words)
     upright = np.array([energy[(m.x == 0) & (m.y == 0)][0] for energy, m in zip(energies, fine, strict=True)])
     sides = np.array([[side.mean() for side in (energy[0], energy[-1], energy[:, -1])] for energy in energies])
     lost = sides < upright[:, None]
     listing = [listed(row, ".3f") for row in np.column_stack([upright, sides])]
     return {**found, "SB-3D-flat": claimed(lost.all(), listing=listing, lost=lost.sum(), sides=lost.size)}
-
-
-def _ending(m: Map) -> Computed:
-    """Which mode loses most, on average and in a single cell."""
-    energy, mode = m.near.energy, m.near.mode
-    means, cell = by_mode(energy, mode), energy.argmin()
-    modes = min(means, key=means.__getitem__), int(mode.flat[cell])
-    words = {"means": ", ".join(f"mode {k}: {mean:.3f}" for k, mean in means.items()), "energy": energy.min()}
-    words["does"] = ["ends" if k in ENDED else "does not end" for k in modes]
-    return claimed(all(k in ENDED for k in modes), modes=modes, theta=(m.x.flat[cell], m.y.flat[cell]), **words)

@@ -62,10 +62,8 @@ def run_table2(form: PlaneForm, progress: Progress) -> Result:
     theta, ratio = form.grid(form.coarse)
     W, v = inverse_inertia(form.rod, theta), spatial(ratio)
     # Without restitution the impact ends with compression.
-    compressed, whole, energetic = (
-        solved(form.rod, W, v, form.friction, restitution, law, progress)
-        for restitution, law in ((0.0, "poisson"), (form.restitution, "poisson"), (form.restitution, "stronge"))
-    )
+    rules = (0.0, "poisson"), (form.restitution, "poisson"), (form.restitution, "stronge")
+    compressed, whole, energetic = (solved(form.rod, W, v, form.friction, *rule, progress) for rule in rules)
     off = np.abs(W[..., [0, 2], :][..., [0, 2]] - planar_inertia(form.rod, theta)).max()
     angle, printed = stick_limit(form), stick_limit(form, printed_needed)
     last, first = theta[whole.stuck].max(), theta[(theta > 0) & whole.turned].min()
@@ -113,9 +111,7 @@ def _readings(form: PlaneForm, theta: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
-def _ratios(
-    form: PlaneForm, theta: np.ndarray, ratio: np.ndarray, mode: np.ndarray, energetic: np.ndarray
-) -> dict[str, Computed]:
+def _ratios(form: PlaneForm, theta: Any, ratio: Any, mode: np.ndarray, energetic: np.ndarray) -> dict[str, Computed]:
     velocity, ratios = spatial(ratio)[..., [0, 2]], ratios_of(form.rod, theta, form.friction, form.restitution)
     table = jax.jit(jimpact.planar_modes)(planar_inertia(form.rod, theta), velocity, form.friction, form.restitution)
     wrong, apart = (table.mode != mode).sum(), (mode != energetic).sum()

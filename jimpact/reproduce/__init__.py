@@ -4,6 +4,7 @@ The parts are in `experiments/<paper>/` of a checkout, and use only the names be
 """
 
 from jimpact.reproduce.batch import Progress, directions_many, silent, solve_many, trace_many
+from jimpact.reproduce.contacts import UP, body_at, cross, heading, touching, unit
 from jimpact.reproduce.findings import (
     Computed,
     Finding,
@@ -24,6 +25,7 @@ from jimpact.reproduce.parts import Paper, Part
 from jimpact.reproduce.texts import Texts, load_paper
 
 __all__ = [
+    "UP",
     "Computed",
     "Finding",
     "Grid",
@@ -35,9 +37,12 @@ __all__ = [
     "Row",
     "Rows",
     "Texts",
+    "body_at",
     "claimed",
+    "cross",
     "digits_of",
     "directions_many",
+    "heading",
     "judged",
     "last_digit",
     "load_paper",
@@ -46,5 +51,7 @@ __all__ = [
     "only",
     "silent",
     "solve_many",
+    "touching",
     "trace_many",
+    "unit",
 ]
