@@ -33,7 +33,7 @@ ACCURACIES = {
     "float64": {"low": Accuracy(28, 1e-7), "standard": Accuracy(34, 1e-9), "high": Accuracy(56, 1e-12)},
     "float32": {"low": Accuracy(28, 1e-5), "standard": Accuracy(34, 1e-6), "high": Accuracy(40, 2e-7)},
 }
-EVENTS = ("compression_end", "recompression_start", "recompression_end", "slip_end", "line_start", "mode")
+WITHOUT_ZERO = ("compression_end", "recompression_start", "recompression_end", "slip_end", "line_start", "mode")
 EXTRA = {"tangential_restitution": "in [-1, 1]", "mixing": "in [0, 1]"}  # coefficients that only some laws have
 WORKS = ("compression_work", "restitution_work", "friction_work", "kinetic_energy_change")
 COUNTS = ("compressions", "mode")
@@ -101,7 +101,7 @@ def _impacts(choice: Choice, *arrays: Array) -> Impact:
 
 
 class Case(NamedTuple):
-    """Checked input in scaled units; lanes that are not valid and approaching hold a harmless stand-in."""
+    """Checked input in scaled units; lanes that are invalid or do not approach hold a harmless stand-in."""
 
     given: Given
     options: Options
@@ -195,9 +195,9 @@ def report(case: Case, answer: Answer) -> Impact:
 
 
 def _masked(a: Array, name: str, usable: Flag, approaching: Flag) -> Array:
-    """Without an impact sums are 0, events nan and the mode -1; without an answer all fields are nan or -1."""
+    """Separating lanes: sums and compressions 0, events nan, mode -1. Lanes without an answer: all nan or -1."""
     bad = jnp.nan if name not in COUNTS else -1
-    none = bad if name in EVENTS else 0
+    none = bad if name in WITHOUT_ZERO else 0
     return where(usable, where(approaching, a, none), bad)
 
 

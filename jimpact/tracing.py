@@ -22,7 +22,7 @@ from jimpact.slip.flow import View, moved
 from jimpact.slip.restitution import StopRule
 from jimpact.slip.state import Accuracy, Lane, Stage, State, start
 from jimpact.slip.step import look, step
-from jimpact.slip.step_size import Size, clock
+from jimpact.slip.step_size import Size, clock_to
 from jimpact.types import Array, ArrayLike, Flag, Scalar
 
 __all__ = ["Events", "Path", "trace"]
@@ -171,5 +171,5 @@ def _part(lane: Lane, at: View, linear: Flag, length: Scalar, p: Scalar) -> Move
         newton = t - divide(received - p, pace)
         return where((newton >= low) & (newton <= high), newton, 0.5 * (low + high)), low, high
 
-    begin = (jnp.minimum(length, clock(p / at.unit, at.axes.g)), jnp.zeros_like(p), length)
+    begin = (jnp.minimum(length, clock_to(p / at.unit, at.axes.g)), jnp.zeros_like(p), length)
     return advance(lane.plane, at, lax.fori_loop(0, NEWTON_STEPS, closer, begin)[0], linear)

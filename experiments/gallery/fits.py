@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 import jimpact
 from experiments.cube_tosses import data
 from jimpact.identify import Fit
-from jimpact.plotting import fit as plot_fit
+from jimpact.plotting import fit_figures as plot_fit
 
 BLUE, RED, GREY = "#1f4e9c", "#d1495b", "#7a7a7a"
 INERTIA = 0.00097  # kg m^2, of the cube: what the momentum of its impacts says (README.md of experiments/cube_tosses)

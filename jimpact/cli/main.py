@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ConfigError, TableError, StreamError) as error:
         return _fail(2, str(error))
     except (ValueError, TypeError) as error:
-        if args.command in ("solve", "trace", "simulate", "reproduce", "bench"):
+        if not hasattr(args, "data"):  # the command reads no data, so that the fault is in the program
             raise
         return _fail(2, f"{args.data or 'the embedded example'}: {error}")
     except ImpactError as error:

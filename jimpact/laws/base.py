@@ -1,4 +1,6 @@
-"""Arguments and result of a law, and its record in the table of laws.
+"""Arguments and result of a law, and its record in the table `LAWS`.
+
+To add a law: a module here with a `LAW`, listed in `OTHERS` in `laws/__init__.py`; see docs/guide/add_a_law.md.
 
 A law is one pure function of a `Given` impact. Everything is in scaled units, in which the inverse mass along the
 normal and the approach speed are 1. `solve` scales the input and replaces bad lanes by harmless ones beforehand.

@@ -55,7 +55,9 @@ def answer_of(given: Given, lane: Lane, end: State, options: Options) -> Answer:
     events, ledger = events_of(lane, end, options.accuracy.line)._asdict(), end.ledger
     p = events.pop("end")
     started = (lane.x0 != 0) | (lane.y0 != 0)
-    stuck = lane.sticks & ~(lane.held & (end.stage == Stage.STOP))  # static friction holds only slip that reached zero
+    # At a STOP slip is small but not zero, so that static friction alone does not hold it.
+    stuck = lane.sticks & ~(lane.held & (end.stage == Stage.STOP))
+    # Sun & Baruh's cases, named in `diagnostics.MODES`.
     case = where(end.compressing_at_zero, 1, 3) + where(stuck, 0, 1)
     mode = where(started, where(jnp.isnan(end.zero_at), 0, case), where(lane.sticks, 5, 6))
     found = answer(
@@ -77,8 +79,8 @@ def answer_of(given: Given, lane: Lane, end: State, options: Options) -> Answer:
     trusted = options.accuracy.trusted
     kept = jnp.abs(options.rule.missing(ledger, end.v, lane.v0, lane.e)) <= trusted * (1 + p - ledger.compression_work)
     good = found.finished & kept & plausible(end.ix, end.iy, p, found.v, given.static, trusted)
-    rests = lane.sticks & (end.stage == Stage.ZERO)
-    return found._replace(x=where(rests, 0, found.x), y=where(rests, 0, found.y), finished=good, info=info)
+    no_slip = lane.sticks & (end.stage == Stage.ZERO)
+    return found._replace(x=where(no_slip, 0, found.x), y=where(no_slip, 0, found.y), finished=good, info=info)
 
 
 def events_of(lane: Lane, end: State, line_tolerance: float) -> Events:

@@ -9,7 +9,7 @@ from jimpact.identify.compare import Comparison
 from jimpact.identify.fit import Fit
 from jimpact.laws import LAWS
 from jimpact.output.html import figure, number, page, plain, table, text
-from jimpact.plotting import fit as plot_fit
+from jimpact.plotting import fit_figures as plot_fit
 
 __all__ = ["audit_record", "comparison_page", "comparison_record", "fit_page", "fit_record"]
 

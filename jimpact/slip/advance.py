@@ -2,12 +2,12 @@
 
 In axes along a direction s and across it slip is X (1, q). The tangent q of its angle has an equation without X,
 
-    dq/dtau = F(q) = h + dh q + q^2 psi(q)        psi = (b - a q) / (1 + w) + c        w = sqrt(1 + q^2)
+    dq/dtau = F(q) = h + dh q + q^2 psi(q)        psi = (b - a q) / (2 + u) + c        u = sqrt(1 + q^2) - 1
 
 so a step uses a clock t in which q(t) is known: dq/dt is the linear part of F, and q = q0 + amplitude (exp(J t) - 1).
-Everything else follows by quadrature, with dtau = omega dt, omega = (dq/dt) / F and u = w - 1:
+Everything else follows by quadrature, with dtau = omega dt, omega = (dq/dt) / F:
 
-    (ln X)' = omega (g + a u - c q)        p' = omega w X        (v - k p)' = omega mu X (a u - b q)
+    (ln X)' = omega (g + a u - c q)        p' = omega (1 + u) X        (v - k p)' = omega mu X (a u - b q)
 
 The closed form covers the terms of first order in q near an invariant direction, and a straight line elsewhere. Gauss's
 rule adds the rest. So on an invariant direction a step of any length is exact, and so are its first derivatives, also
@@ -43,8 +43,8 @@ class Move(NamedTuple):
     p: Scalar
     ix: Scalar
     iy: Scalar
-    v: Scalar  # change of the normal velocity less k p
-    work: Scalar  # work less (v + k p / 2) p
+    v: Scalar  # change of the normal velocity, minus k p
+    work: Scalar  # work minus (v + k p / 2) p
     x: Scalar
     y: Scalar
 
@@ -91,8 +91,8 @@ def advance(plane: Plane, at: View, length: Scalar, linear: Flag) -> Move:
 def pace(at: View) -> Scalar:
     """dtau/dt at the start of a step, where dp/dt is this times the length of slip."""
     turn, axes = _turn(at), at.axes
-    q, w = turn.q0, jnp.sqrt(1 + turn.q0 * turn.q0)
-    return 1 / (1 + where(at.near, q * ((axes.b - axes.a * q) / (1 + w) + axes.c) / turn.J, 0))
+    q, secant = turn.q0, jnp.sqrt(1 + turn.q0 * turn.q0)
+    return 1 / (1 + where(at.near, q * ((axes.b - axes.a * q) / (1 + secant) + axes.c) / turn.J, 0))
 
 
 def _turn(at: View) -> Turn:
@@ -120,8 +120,7 @@ def _remainder(mu: Scalar, at: View, turn: Turn, length: Scalar) -> Remainder:
         E, grown = jnp.exp(g * t), jnp.expm1(turn.J * t)
         risen = where(jnp.abs(g * t) < small, g * t * (1 + 0.5 * g * t), E - 1)
         q = turn.q0 + turn.amplitude * grown
-        w = jnp.sqrt(1 + q * q)
-        half = 1 / (1 + w)
+        half = 1 / (1 + jnp.sqrt(1 + q * q))
         u = q * q * half
         part = where(at.near, 1, grown / where(at.near, 1, 1 + grown))
         more = part * (axes.dh - turn.J + q * ((b - a * q) * half + c)) / turn.J
@@ -144,7 +143,7 @@ def _remainder(mu: Scalar, at: View, turn: Turn, length: Scalar) -> Remainder:
 
 
 def impulse_to_zero(plane: Plane, at: View, slip: Scalar, falls: Flag) -> tuple[Scalar, Scalar]:
-    """Normal impulse p until slip is zero, and the work less v p, in the lanes where slip `falls`; 0 in the others.
+    """Normal impulse p until slip is zero, and the work minus v p, in the lanes where slip `falls`; 0 in the others.
 
     p = slip Q(angle) with g Q + h Q' = -1. This is solved by a series for slip that hardly turns while it falls, or by
     the linear flow about the invariant direction nearby, whichever is more accurate.
@@ -175,13 +174,13 @@ def series_error(at: View) -> Scalar:
 
 
 def _relative_slope(axes: Axes, g: Scalar, f: Scalar, h: Scalar) -> Scalar:
-    """q'/q for g q + h q' = -1 and small h, from the equation differentiated three times with respect to the angle."""
+    """Q'/Q for g Q + h Q' = -1 and small h, from the equation differentiated three times with respect to the angle."""
     a, b, c, dh = axes.a, axes.b, axes.c, -g - f
     dc = -dh - a
     dg, ddg, dddg = b - 2 * c, -a - 2 * dc, 8 * c - b
     ddh, dddh = 4 * c - b, a + 4 * dc
     slope, twist = dg / f, jnp.zeros_like(g)
-    for _ in range(3):  # first, second and third derivative of q, relative to q
+    for _ in range(3):  # first, second and third derivative of Q, relative to Q
         bend = -divide(ddg + (2 * dg + ddh) * slope + h * twist, g + 2 * dh)
         twist = -divide(dddg + (3 * ddg + dddh) * slope + 3 * (dg + ddh) * bend, g + 3 * dh)
         slope = (dg + h * bend) / f

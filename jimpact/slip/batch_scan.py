@@ -23,7 +23,7 @@ from jimpact.types import Flag
 __all__ = ["BLOCK", "follow"]
 
 BLOCK = 8192  # lanes in a block: the numbers of a step fit into the cache of a core
-ROUND = 2  # steps in a round
+STEPS_PER_ROUND = 2  # steps in a round
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ def _rounds(lane: Lane, state: State, rule: StopRule, accuracy: Accuracy) -> Sta
 
     def block(given: tuple[Lane, State]) -> State:
         lane, state = given
-        run = lambda: _steps(lane, state, rule, accuracy, ROUND)  # noqa: E731
+        run = lambda: _steps(lane, state, rule, accuracy, STEPS_PER_ROUND)  # noqa: E731
         return lax.cond(jnp.all(state.stage != Stage.SLIP), lambda: state, run)
 
     def body(at: tuple[Int[Array, " n"], State], _: None) -> tuple[tuple[Int[Array, " n"], State], None]:
@@ -78,7 +78,7 @@ def _rounds(lane: Lane, state: State, rule: StopRule, accuracy: Accuracy) -> Sta
     pad = blocks * BLOCK - n  # finished lanes that fill the last block
     lane, state = jax.tree.map(lambda a: jnp.pad(a, (0, pad), mode="edge"), (lane, state))
     state = state._replace(stage=jnp.where(jnp.arange(n + pad) >= n, Stage.ZERO, state.stage))
-    rounds = -(-accuracy.steps // ROUND)
+    rounds = -(-accuracy.steps // STEPS_PER_ROUND)
     (place, state), _ = lax.scan(body, (jnp.arange(n + pad), state), None, length=rounds)
     back = jnp.zeros_like(place).at[place].set(jnp.arange(n + pad), unique_indices=True)
     return _take(state, back[:n])

@@ -1,9 +1,9 @@
 """The end of an impact in closed form, after the last step.
 
-If the stop is near, a Taylor series reaches it. If slip falls to zero first, on an invariant direction or while it
-hardly turns or is negligible, the linear flow or a series gives the impulse until then. From zero slip on, friction is
-constant: that of stick, or that along the diverging ray. Then k = dv/dp is constant and positive, so that at most one
-end of compression and the stop follow.
+If the stop is near, a Taylor series reaches it. If slip falls to zero before the stop, the linear flow (near an
+invariant direction) or a series (where slip hardly turns) gives the impulse until zero slip. From zero slip on,
+friction is constant: that of stick, or that along the diverging ray. Then k = dv/dp is constant and positive, so that
+at most one end of compression and the stop follow.
 """
 
 import jax
@@ -15,7 +15,7 @@ from jimpact.slip.events import noted, within
 from jimpact.slip.flow import View, solve_b
 from jimpact.slip.restitution import Slopes, StopRule, book, change_phase
 from jimpact.slip.state import Lane, Line, Stage, State
-from jimpact.slip.step import added, booked, look, slopes_along
+from jimpact.slip.step import changes_by, look, slopes_along, with_changes
 
 __all__ = ["finish", "zero_slip"]
 
@@ -23,17 +23,17 @@ __all__ = ["finish", "zero_slip"]
 def finish(lane: Lane, state: State, rule: StopRule) -> State:
     """The state at the end of the impact; a lane that needs more steps keeps its state."""
     at, plane = look(lane, state), lane.plane
-    stops, falls = state.stage == Stage.STOP, state.stage == Stage.ZERO
-    rested = _to_rest(lane, zero_slip(lane, state, at))
-    begin = jax.tree.map(lambda a, b: where(falls, a, b), rested, state)
+    stops, at_zero = state.stage == Stage.STOP, state.stage == Stage.ZERO
+    compressed = _end_compression(lane, zero_slip(lane, state, at))
+    begin = jax.tree.map(lambda a, b: where(at_zero, a, b), compressed, state)
     here, mu = at.here, plane.mu
     tx, ty = where(stops, mu * here.sx, lane.tx), where(stops, mu * here.sy, lane.ty)
     turning = where(stops, here.h / at.unit, 0)
     k, k2 = slopes_along(plane, tx, ty, turning)
     missing = rule.missing(begin.ledger, begin.v, lane.v0, lane.e)
     p = rule.distance(missing, begin.v, Slopes(k, k2, jnp.zeros_like(k)), begin.ledger, lane.e)
-    p = where((stops | falls) & jnp.isfinite(p), p, 0)
-    return booked(begin, added(plane, tx, ty, turning, begin.v, p))
+    p = where((stops | at_zero) & jnp.isfinite(p), p, 0)
+    return with_changes(begin, changes_by(plane, tx, ty, turning, begin.v, p))
 
 
 def zero_slip(lane: Lane, state: State, at: View) -> State:
@@ -43,7 +43,7 @@ def zero_slip(lane: Lane, state: State, at: View) -> State:
     p, work = impulse_to_zero(plane, at, norm(state.x, state.y), falls)
     total = state.ledger.impulse + p
     ix, iy = solve_b(plane, -lane.x0 - plane.dx * total, -lane.y0 - plane.dy * total)
-    fixed = where(started, plane.mu > 0, lane.sticks)
+    fixed = where(started, plane.mu > 0, lane.sticks)  # the tangential impulse follows from zero slip
     v = where(fixed, lane.v0 + plane.w * total + plane.dx * ix + plane.dy * iy, state.v + plane.w * p)
     ledger = book(state.ledger, p, state.v * p + work)
     reached = falls & within(at, jnp.full_like(p, jnp.inf))
@@ -58,10 +58,10 @@ def zero_slip(lane: Lane, state: State, at: View) -> State:
     )
 
 
-def _to_rest(lane: Lane, state: State) -> State:
+def _end_compression(lane: Lane, state: State) -> State:
     """The state at the end of compression; from zero slip, if compression has not ended yet."""
     plane, compressing = lane.plane, state.ledger.compressing
     k, zero = plane.w - plane.dx * lane.tx - plane.dy * lane.ty, jnp.zeros_like(state.v)
     p = where(compressing, -state.v / k, 0)
-    after = booked(state, added(plane, lane.tx, lane.ty, zero, state.v, p))
+    after = with_changes(state, changes_by(plane, lane.tx, lane.ty, zero, state.v, p))
     return after._replace(ledger=change_phase(after.ledger, compressing, after.v, k, zero))

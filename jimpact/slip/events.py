@@ -4,10 +4,10 @@ While slip has one direction, k = dv/dp is constant; k2 = dk/dp is its change as
 next event follows from k and k2. A step lands near an event, not on it; `_is_here` says whether terms of second order
 correct the landing error.
 
-Event "l": the direction of slip becomes invariant. It does so only asymptotically, except by a start on the direction,
-so the event depends on a tolerance. Beside an attracting direction the clock of a step is a function of the angle to
-the direction. So the first step that ends within the tolerance is noted, the clock at the tolerance has a closed form,
-and `advance` gives the normal impulse there.
+Event "l": the direction of slip becomes invariant. Unless it starts there, slip only approaches the direction, so the
+event is the entry into a tolerance. The first step that ends within it is `noted`. Near an attracting direction the
+angle is a known function of the clock of this step. So `line_start` has the clock of the entry in closed form, and
+`advance` gives the normal impulse there.
 
 Only `slopes_of` carries a derivative.
 """
@@ -22,7 +22,7 @@ from jimpact.numerics import divide, norm, sqrt, where
 from jimpact.slip.advance import advance
 from jimpact.slip.flow import Plane, View, view
 from jimpact.slip.restitution import Slopes, StopRule, change_phase
-from jimpact.slip.state import Lane, Line, State, size_of
+from jimpact.slip.state import Lane, Line, State, magnitudes
 from jimpact.types import Flag, Scalar
 
 __all__ = ["LONG", "Ahead", "line_start", "look_ahead", "noted", "slopes_of", "within"]
@@ -34,6 +34,7 @@ GROWN = 0.1  # largest relative growth of slip over a landing error
 FLAT_FALL = 1e-4  # if k is closer to 0, relative to its largest change, the lane counts as beyond k = 0
 LONG = 8.0  # logarithm of the decay of slip or of the angle after which Gauss's rule adds nothing significant
 SLOWEST = 8  # x epsilon x the largest rate: slower turning is round-off
+FAR = 1e3  # a distance that is not here
 PAST = 1.0001  # x the distance to k = 0, so that the next step starts beyond it
 
 
@@ -60,9 +61,9 @@ def look_ahead(lane: Lane, state: State, at: View, rule: StopRule) -> Ahead:
     ledger = change_phase(state.ledger, at_rest & c & rises, v, k, k2)
     distance = rule.distance(rule.missing(ledger, v, lane.v0, lane.e), v, slopes, ledger, lane.e)
     known = jnp.isfinite(distance)
-    weighted = jnp.maximum(lane.plane.mu, 1) * at.here.h / at.unit
+    turning = jnp.maximum(lane.plane.mu, 1) * at.here.h / at.unit
     stops = ~ledger.compressing & known & ~((v < 0) & ~rises)
-    stops &= _is_here(lane, state, at, where(known, distance, 1e3), weighted)
+    stops &= _is_here(lane, state, at, where(known, distance, FAR), turning)
     begins = at_rest & ~c & ~rises & ~stops  # a further compression
     ledger = ledger._replace(phase=ledger.phase + begins.astype(jnp.int8))
     overshot = (v > 0) & (ledger.phase == 0)  # later compressions begin within a landing error of v = 0
@@ -76,7 +77,7 @@ def look_ahead(lane: Lane, state: State, at: View, rule: StopRule) -> Ahead:
 
 def _is_here(lane: Lane, state: State, at: View, x: Scalar, curved: Scalar) -> Flag:
     """Whether Taylor terms correct a landing error x, over which the slope changes at the relative rate `curved`."""
-    size, _ = size_of(lane, state)
+    size, _ = magnitudes(lane, state)
     x, curved = jnp.abs(x), jnp.abs(curved)
     small = (x <= NEARBY * size) & (x * jnp.abs(at.here.g) <= GROWN * at.unit) & (x * curved <= NEARBY)
     return small & (x * x * curved <= max(LANDED, ROUND * float(jnp.finfo(x.dtype).eps)) * size)

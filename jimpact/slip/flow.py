@@ -36,12 +36,12 @@ Matrix2 = tuple[Scalar, ...]  # four entries, row by row
 NEAR = 0.3  # rad: an invariant direction within this angle is the axis of a step
 CURVED = 0.3  # largest second-order term of h in the tangent of the angle, relative to h
 FLATTEST = 1e-4  # least |dh|, relative to the largest rate, for which a direction counts as near
-FOUND = 10  # x sqrt(epsilon) rad: largest last Newton step of a converged direction, whose error is its square
+FOUND = 10  # x sqrt(epsilon) rad: a last Newton step below this has converged; the error left is its square
 NEWTON_STEPS = 4  # to the invariant direction, after the first guess
 
 
 class Plane(NamedTuple):
-    """The constants of one contact during an impact."""
+    """Inverse inertia at a contact: B (tangential), d (coupling), w (normal); and kinetic friction."""
 
     bxx: Scalar
     bxy: Scalar
@@ -116,7 +116,7 @@ def view(plane: Plane, rate: Scalar, x: Scalar, y: Scalar) -> View:
     """The nonzero slip (x, y) in the axes of a step; `rate` bounds all rates of the plane and has no derivative."""
     sx, sy, r = direction(x, y)
     here = axes_along(plane, sx, sy)
-    tangent, near = _ray(here, rate)
+    tangent, near = _nearby_direction(here, rate)
     axes = _turned(plane.mu, here, tangent)
     here, axes = (Axes(*old[:2], *(a / rate for a in old[2:])) for old in (here, axes))
     sx, sy, r = axes.sx, axes.sy, stop_gradient(r)
@@ -139,7 +139,7 @@ def _axes(mu: Scalar, sx: Scalar, sy: Scalar, a: Scalar, b: Scalar, bss: Scalar,
     return Axes(sx, sy, a, b, bss, bst, btt, a - mu * bss, b - mu * bst, mu * bst, mu * btt)
 
 
-def _ray(here: Axes, rate: Scalar) -> tuple[Scalar, Flag]:
+def _nearby_direction(here: Axes, rate: Scalar) -> tuple[Scalar, Flag]:
     """Tangent of the angle to the invariant direction nearby, or 0; and whether there is one."""
     frozen = stop_gradient(here)
     guess = -divide(frozen.h, frozen.dh)
@@ -152,11 +152,11 @@ def _ray(here: Axes, rate: Scalar) -> tuple[Scalar, Flag]:
 
 
 @jax.custom_jvp
-def _tangent(t: Scalar, near: Flag, a: Scalar, b: Scalar, c: Scalar, less: Scalar) -> tuple[Scalar, Scalar]:
+def _tangent(t: Scalar, near: Flag, a: Scalar, b: Scalar, c: Scalar, spread: Scalar) -> tuple[Scalar, Scalar]:
     """The root t of `_turning` by Newton's method, and the last step, in the lanes that are `near` one."""
     last = t
     for _ in range(NEWTON_STEPS):
-        value, slope = _turning(t, a, b, c, less)
+        value, slope = _turning(t, a, b, c, spread)
         last = where(near, jnp.clip(-value / where(near, slope, 1), -NEAR, NEAR), 0)
         t = t + last
     return t, last
@@ -166,17 +166,20 @@ def _tangent(t: Scalar, near: Flag, a: Scalar, b: Scalar, c: Scalar, less: Scala
 def _tangent_jvp(given: tuple[Scalar, ...], changes: tuple[Scalar, ...]) -> tuple[tuple, tuple]:
     """Derivative of `_turning` = 0; it calls `_tangent`, so it is differentiable."""
     t, last = _tangent(*given)
-    _, near, a, b, c, less = given
-    slope = _turning(t, a, b, c, less)[1]
+    _, near, a, b, c, spread = given
+    slope = _turning(t, a, b, c, spread)[1]
     change = _turning(t, *changes[2:])[0]
     return (t, last), (where(near, -change / where(near, slope, 1), 0), jnp.zeros_like(last))
 
 
-def _turning(t: Scalar, a: Scalar, b: Scalar, c: Scalar, less: Scalar) -> tuple[Scalar, Scalar]:
-    """h (1 + t^2) in the direction whose angle has the tangent t, and its slope; it is linear in the rates."""
+def _turning(t: Scalar, a: Scalar, b: Scalar, c: Scalar, spread: Scalar) -> tuple[Scalar, Scalar]:
+    """h (1 + t^2) in the direction whose angle has the tangent t, and its slope; linear in the rates.
+
+    `spread` is mu (btt - bss).
+    """
     root = jnp.sqrt(1 + t * t)
-    value = (b - a * t) * root - c * (1 - t * t) - less * t
-    return value, (b - a * t) * t / root - a * root + 2 * c * t - less
+    value = (b - a * t) * root - c * (1 - t * t) - spread * t
+    return value, (b - a * t) * t / root - a * root + 2 * c * t - spread
 
 
 def solve_b(plane: Plane, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:

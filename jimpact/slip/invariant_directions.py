@@ -32,9 +32,10 @@ def invariant_directions(
     centrifugal. Missing directions are nan, and come last; in an invalid lane all are nan. If every direction is
     invariant (isotropic and central) all directions are nan and all rates are equal.
 
-    In the principal axes of B the condition reads d2 c - d1 s + m s c = 0. With the axes turned so that
-    d1, d2 >= 0, the first and the third quadrant hold one root each, and the fourth holds two iff
-    m > (d1^2/3 + d2^2/3)^3/2, one on each side of tan = cbrt(d2/d1): every bracket is known beforehand.
+    In the principal axes of B, that of the larger eigenvalue first, h = 0 in the direction (c, s) reads
+    d2 c - d1 s + m s c = 0, m = mu x the difference of the eigenvalues. With the axes reflected so that d1, d2 >= 0,
+    the first and the third quadrant hold one root each, and the fourth holds two iff
+    m > (d1^(2/3) + d2^(2/3))^(3/2), one on each side of tan = -cbrt(d2/d1): every bracket is known beforehand.
     """
     W, mu = floating("inverse_inertia", inverse_inertia, (3, 3)), floating("friction", friction, ())
     check_batch(inverse_inertia=W.shape[:-2], friction=mu.shape)

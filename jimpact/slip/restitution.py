@@ -1,6 +1,6 @@
 """The three stop rules, which end an impact, and the ledger of impulse and work that they read.
 
-The normal impulse p is the clock and v the normal relative velocity. v < 0 is compression, v > 0
+p is the normal impulse so far and v the normal relative velocity. v < 0 is compression, v > 0
 restitution; there may be several of each, and all sums run over all phases (Baber 2011).
 
 | rule    | restitution ends when                                                    | source       |
@@ -28,9 +28,10 @@ from jimpact.types import Flag, Scalar, Whole
 
 __all__ = ["RULES", "Ledger", "Slopes", "StopRule", "book", "change_phase", "open_ledger", "to_rest", "work_over"]
 
-ROUND = 50  # x epsilon x its terms: restitution work since v = 0 below this is round-off
+ROUND = 50  # x epsilon x its terms: restitution work before the last v = 0 that is below this is round-off
 STEADY = 0.1  # if k changes by more than this share back to v = 0, the distance to v = 0 is not reliable
-AT_REST = 1e-6  # if v^2, or the work to release, is below this share of the energy, the stop is measured from v = 0
+# The stop is measured from v = 0 if v^2 / k and the work of compression, or e^2 x this work, are so unequal:
+AT_REST = 1e-6  # v^2 <= AT_REST k |work|, or e^2 k |work| <= AT_REST v^2
 
 
 class Ledger(NamedTuple):
@@ -65,7 +66,7 @@ class Slopes(NamedTuple):
 class StopRule(NamedTuple):
     """One hypothesis of restitution: a quantity that must reach a target.
 
-    missing(ledger, v, v0, e): target less quantity.
+    missing(ledger, v, v0, e): target - quantity.
     distance(missing, v, slopes, ledger, e): normal impulse to the end, exact to second order in short distances;
     inf if the target is never reached at constant k.
     """
@@ -127,9 +128,9 @@ def _stronge_distance(missing: Scalar, v: Scalar, slopes: Slopes, ledger: Ledger
     slope, compressed = where(rises, k, 1), -ledger.compression_work
     # Just after v = 0 the distance is linear in e, so that d/de is finite at e = 0.
     back = to_rest(v, slope, k2)
-    since_rest = ledger.restitution_work + work_over(v, slope, k2, back)
+    before_rest = ledger.restitution_work + work_over(v, slope, k2, back)
     close = (v * v <= AT_REST * slope * compressed) | (e * e * slope * compressed <= AT_REST * v * v)
-    nothing = jnp.abs(since_rest) <= eps * (ROUND * compressed + 4 * v * v / slope)
+    nothing = jnp.abs(before_rest) <= eps * (ROUND * compressed + 4 * v * v / slope)
     steady = jnp.abs(k2 * v) <= STEADY * slope * slope
     at_rest = rises & steady & close & nothing
     first = where(at_rest, slope + k2 * back, 1)  # k at rest

@@ -14,7 +14,7 @@ from jimpact.slip.restitution import Ledger, open_ledger
 from jimpact.slip.stick import friction_from_zero
 from jimpact.types import Flag, Scalar, Whole
 
-__all__ = ["Accuracy", "Lane", "Line", "Stage", "State", "lane_of", "size_of", "start"]
+__all__ = ["Accuracy", "Lane", "Line", "Stage", "State", "lane_of", "magnitudes", "start"]
 
 TRUSTED, MOST_TRUSTED = 1e3, 1e-3  # trusted = min(TRUSTED x tolerance, MOST_TRUSTED)
 DERIVATIVES, LEAST = 1e3, 1e-7  # derivative_tolerance = max(DERIVATIVES x tolerance, LEAST)
@@ -48,7 +48,7 @@ class Lane(NamedTuple):
     e: Scalar
     sticks: Flag  # zero slip persists
     held: Flag  # zero slip persists by static friction alone: kinetic friction would not suffice
-    tx: Scalar  # friction per normal impulse from zero slip on: that of stick, or along the diverging ray
+    tx: Scalar  # minus the friction per normal impulse from zero slip on: that of stick, or along the diverging ray
     ty: Scalar
     rate: Scalar  # a bound of |g| and |h| that is not zero; no derivative
 
@@ -78,7 +78,7 @@ class State(NamedTuple):
     ix: Scalar  # tangential impulse so far
     iy: Scalar
     ledger: Ledger
-    memory: Scalar  # remaining share of an initial change of slip across the path; no derivative
+    memory: Scalar  # share that is left of a small change of the initial slip across its direction; no derivative
     stage: Whole
     zero_at: Scalar  # normal impulse at which slip first counted as zero; nan before
     compressing_at_zero: Flag
@@ -100,7 +100,7 @@ def start(lane: Lane) -> State:
     return State(lane.x0, lane.y0, lane.v0, zero, zero, open_ledger(zero), one, stage, zero_at, still, line)
 
 
-def size_of(lane: Lane, state: State) -> tuple[Scalar, Scalar]:
+def magnitudes(lane: Lane, state: State) -> tuple[Scalar, Scalar]:
     """Magnitude of the normal impulse (at least 1), and of the terms whose sum is slip."""
     p = state.ledger.impulse
     return jnp.maximum(p, 1), norm(lane.x0, lane.y0) + lane.rate * p

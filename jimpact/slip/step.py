@@ -1,8 +1,9 @@
 """One step of one impact: view the slip, predict events, choose a length, advance.
 
-Derivatives. Step lengths carry none, because the solution does not depend on them. After a step the state is moved back
-by p - stop_gradient(p), so that its tangents are those at constant normal impulse. The flow contracts these in the norm
-of B^-1, while tangents at constant clock may grow without bound. Quantities that depend on the position of an event
+Derivatives. Step lengths carry none, because the solution does not depend on them. After a step the state is moved
+along the flow by the normal impulse stop_gradient(p) - p. Its value is zero, but its derivative turns the tangents into
+those at constant normal impulse. The flow contracts these in the norm of B^-1; tangents at constant clock may grow
+without bound. Quantities that depend on the position of an event
 carry its derivative by terms of first and second order in the landing error. So first and second derivatives are exact.
 """
 
@@ -18,11 +19,11 @@ from jimpact.slip.advance import advance
 from jimpact.slip.events import look_ahead, noted, slopes_of, within
 from jimpact.slip.flow import Plane, View, axes_along, direction, moved, view
 from jimpact.slip.restitution import StopRule, book, change_phase, work_over
-from jimpact.slip.state import Accuracy, Lane, Line, Stage, State, size_of
+from jimpact.slip.state import Accuracy, Lane, Line, Stage, State, magnitudes
 from jimpact.slip.step_size import Size, step_size
 from jimpact.types import Flag, Scalar, Whole
 
-__all__ = ["PLAN", "added", "booked", "look", "slopes_along", "small_impulse", "step"]
+__all__ = ["PLAN", "changes_by", "look", "slopes_along", "small_impulse", "step", "with_changes"]
 
 PLAN = "plan"  # name of the values of a step that reverse mode stores, besides the state before it
 SLIGHT = 0.6  # slip below epsilon to this power, relative to its terms, counts as zero at any accuracy
@@ -71,16 +72,16 @@ def _moved(lane: Lane, state: State, at: View, size: Size, line_tolerance: float
         ledger=book(state.ledger, p, where(slips, (state.v + 0.5 * k * p) * p + move.work, 0)),
         memory=stop_gradient(state.memory * jnp.exp(-at.axes.f * length)),
     )
-    # Before the step the normal impulse had no derivative, so its derivative now is that of p.
+    # The normal impulse before the step has no derivative; without that of p, neither has the one after it.
     x, y = where(slips, after.x, 1), where(slips, after.y, 0)
-    after = booked(after, _zero_impulse(plane, x, y, after.v, where(slips, stop_gradient(p) - p, 0)))
+    after = with_changes(after, _zero_impulse(plane, x, y, after.v, where(slips, stop_gradient(p) - p, 0)))
     line = noted(state.line, Line(state.x, state.y, state.ledger.impulse), slips & within(at, length, line_tolerance))
     return _note_zero(lane, after._replace(line=line))
 
 
 def _note_zero(lane: Lane, state: State) -> State:
     """Note the normal impulse at which slip first counts as zero."""
-    _, terms = size_of(lane, state)
+    _, terms = magnitudes(lane, state)
     slight = float(jnp.finfo(state.v.dtype).eps) ** SLIGHT * terms
     first = (state.x * state.x + state.y * state.y <= slight * slight) & jnp.isnan(state.zero_at)
     return state._replace(
@@ -89,8 +90,9 @@ def _note_zero(lane: Lane, state: State) -> State:
     )
 
 
-def booked(state: State, more: tuple[Scalar, ...]) -> State:
-    x, y, v, ix, iy, p, work = more
+def with_changes(state: State, changes: tuple[Scalar, ...]) -> State:
+    """The state plus changes, in the order of `changes_by`."""
+    x, y, v, ix, iy, p, work = changes
     return state._replace(
         x=state.x + x,
         y=state.y + y,
@@ -103,7 +105,7 @@ def booked(state: State, more: tuple[Scalar, ...]) -> State:
 
 @jax.custom_jvp
 def _zero_impulse(plane: Plane, x: Scalar, y: Scalar, v: Scalar, p: Scalar) -> tuple[Scalar, ...]:
-    """`small_impulse` of p = 0, which adds only derivatives."""
+    """`small_impulse` where the value of p is 0 but its derivative is not: zeros, with these derivatives."""
     return (jnp.zeros_like(p),) * 7
 
 
@@ -115,7 +117,7 @@ def _zero_impulse_jvp(given: tuple, changes: tuple) -> tuple:
 def small_impulse(plane: Plane, x: Scalar, y: Scalar, v: Scalar, p: Scalar) -> tuple[Scalar, ...]:
     """The changes by a small normal impulse p at the slip (x, y), to second order."""
     sx, sy, r = direction(x, y)
-    return added(plane, plane.mu * sx, plane.mu * sy, axes_along(plane, sx, sy).h / r, v, p)
+    return changes_by(plane, plane.mu * sx, plane.mu * sy, axes_along(plane, sx, sy).h / r, v, p)
 
 
 def slopes_along(plane: Plane, tx: Scalar, ty: Scalar, turning: Scalar) -> tuple[Scalar, Scalar]:
@@ -123,7 +125,7 @@ def slopes_along(plane: Plane, tx: Scalar, ty: Scalar, turning: Scalar) -> tuple
     return plane.w - plane.dx * tx - plane.dy * ty, (plane.dx * ty - plane.dy * tx) * turning
 
 
-def added(plane: Plane, tx: Scalar, ty: Scalar, turning: Scalar, v: Scalar, p: Scalar) -> tuple[Scalar, ...]:
+def changes_by(plane: Plane, tx: Scalar, ty: Scalar, turning: Scalar, v: Scalar, p: Scalar) -> tuple[Scalar, ...]:
     """The changes of slip, normal velocity, impulses and work by a normal impulse p, under the same friction."""
     k, k2 = slopes_along(plane, tx, ty, turning)
     half, zero = 0.5 * p * p * turning, jnp.zeros_like(p)

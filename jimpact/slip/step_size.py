@@ -2,8 +2,8 @@
 
 A step goes to the next event (`events`), or as far as the tolerance allows. Near an event this is Newton's method: a
 lane that went too far steps back. There are two kinds of step: linear, where slip is so close to an invariant direction
-that Gauss's rule adds nothing significant, and curved elsewhere. The steps end (`closed_end`) where slip falls to zero
-before the next event, and its flow is linear, it hardly turns, or it is negligible.
+that Gauss's rule adds nothing significant, and curved elsewhere. The steps end, and `closed_end` takes over, where slip
+falls to zero before the next event in a linear flow or nearly straight, or where slip is negligible.
 
 The error of a curved step is estimated as amplitude / rate x (rate x length)^(2 NODES + 1) / SMOOTH. The amplitude
 is the integrand of Gauss's rule: h, or the second order in the angle to the invariant direction nearby. Nothing here
@@ -19,15 +19,15 @@ from jimpact.numerics import divide, ratio, where
 from jimpact.slip.advance import NODES, pace, series_error
 from jimpact.slip.events import Ahead
 from jimpact.slip.flow import View
-from jimpact.slip.state import Accuracy, Lane, State, size_of
+from jimpact.slip.state import Accuracy, Lane, State, magnitudes
 from jimpact.types import Flag, Scalar
 
-__all__ = ["Size", "clock", "step_size"]
+__all__ = ["Size", "clock_to", "step_size"]
 
 SMOOTH = 3e8  # calibrated on steps with many nodes
 CAUTION = 10  # safety factor: the estimate is up to 10 times too small, if no invariant direction is near
 POLE = 0.7  # largest share of the distance to a pole of omega
-LINE = 0.1  # share of the tolerance for the error of a linear step
+LINEAR_SHARE = 0.1  # share of the tolerance for the error of a linear step
 WELL_LINEAR = 2  # least tolerance / error of the linear flow for a linear step
 GROWTH, CURVED_GROWTH = 1 / 3, 2 / 9  # share of its digits that a derivative may lose as slip grows, in one step
 CURVED_DECAY = 40.0  # largest logarithm of the decay of slip in a curved step
@@ -45,7 +45,7 @@ ROUND = 8  # x epsilon x its terms: below this a rate, or slip, is round-off
 class Size(NamedTuple):
     """Length and kind of the next step."""
 
-    reach: Scalar  # length of the clock t x the unit of normal impulse here
+    reach: Scalar  # clock t of the step x `View.unit`; 0: no step
     linear: Flag
     ends: Flag  # slip may go to zero in closed form, without further steps
 
@@ -54,7 +54,7 @@ class Error(NamedTuple):
     """Tolerances of a step, and quantities for the estimate of its error."""
 
     angle: Scalar  # between slip and the axis of the step
-    change: Scalar  # change of the angle with the slip before the impact, scaled to the tolerance of values
+    change: Scalar  # d(angle)/d(slip before the impact) x tolerance / derivative_tolerance, to compare with `admitted`
     admitted: Scalar  # tolerance relative to slip
     admitted_derivative: Scalar  # the same for a derivative, which may matter where slip itself is negligible
     curving: Scalar  # second-order rate at an invariant direction
@@ -62,25 +62,25 @@ class Error(NamedTuple):
 
 def step_size(lane: Lane, state: State, at: View, ahead: Ahead, accuracy: Accuracy) -> Size:
     error = _errors(lane, state, at, accuracy)
-    g, turning = jnp.abs(at.axes.g), jnp.abs(at.here.dh)
+    g, settling = jnp.abs(at.axes.g), jnp.abs(at.here.dh)
     level = _level(at, error)
     attracts = (at.here.dh < 0) | level
-    spare = where(at.near | level, _spare(lane, state, at, error, accuracy), 0)
-    ends = _ends(lane, state, at, error, accuracy, ahead.event, (spare >= 1) & attracts)
+    margin = where(at.near | level, _margin(lane, state, at, error, accuracy), 0)
+    ends = _ends(lane, state, at, error, accuracy, ahead.event, (margin >= 1) & attracts)
 
-    linear = at.near & (spare >= WELL_LINEAR)
-    reach = where(attracts, jnp.inf, 0.5 * divide(jnp.log(jnp.maximum(spare, 1)), turning))
+    linear = at.near & (margin >= WELL_LINEAR)
+    reach = where(attracts, jnp.inf, 0.5 * divide(jnp.log(jnp.maximum(margin, 1)), settling))
     decay = jnp.log(jnp.maximum(at.r / float(jnp.finfo(at.r.dtype).tiny) ** LEAST, 1))
     limit = ratio(where(at.axes.g > 0, GROWTH * _digits(g), decay), g)
     curved = jnp.minimum(_curved_length(at, error), limit)
     speed = pace(at)
     # Where dv/dp is small and changes much while slip settles on its direction, slip must settle before an event.
     k, change = lane.plane.w - lane.plane.mu * at.rate * at.here.a, lane.plane.mu * at.rate * at.axes.b * at.Y
-    limit = where(jnp.abs(change) > UNSETTLED * jnp.abs(k), jnp.minimum(limit, ratio(SETTLED, turning)), limit)
+    limit = where(jnp.abs(change) > UNSETTLED * jnp.abs(k), jnp.minimum(limit, ratio(SETTLED, settling)), limit)
     longest = jnp.minimum(where(linear, jnp.minimum(reach, limit), curved), ahead.extremum / speed)
     backward = -jnp.minimum(curved, ratio(1, g + at.axes.f))
-    growth = where(spare >= 1, at.axes.g, at.here.g)
-    event = clock(ahead.event / (at.unit * speed), growth * speed)
+    growth = where(margin >= 1, at.axes.g, at.here.g)
+    event = clock_to(ahead.event / (at.unit * speed), growth * speed)
     length = jnp.maximum(jnp.minimum(longest, event), backward)
     return Size(length * at.unit, linear, ends)
 
@@ -94,7 +94,7 @@ def _digits(like: Scalar) -> float:
 
 
 def _errors(lane: Lane, state: State, at: View, accuracy: Accuracy) -> Error:
-    size, _ = size_of(lane, state)
+    size, _ = magnitudes(lane, state)
     weight = jnp.maximum(lane.plane.mu, 1)
     admitted = accuracy.tolerance * size / (at.unit * weight) + _tiny(at.r)
     change = state.memory / (at.r * (accuracy.derivative_tolerance / accuracy.tolerance))
@@ -109,16 +109,16 @@ def _level(at: View, error: Error) -> Flag:
     return (jnp.abs(at.here.h) <= round_off) | there
 
 
-def _spare(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy) -> Scalar:
+def _margin(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy) -> Scalar:
     """Tolerance / error of the linear flow."""
-    admitted = _admitted_on_line(lane, size_of(lane, state)[0], at, accuracy)
+    admitted = _admitted_if_linear(lane, magnitudes(lane, state)[0], at, accuracy)
     own = jnp.minimum(admitted, accuracy.derivative_tolerance)
     bend = error.angle * jnp.maximum(error.angle / own, error.change / admitted)
     bend = bend * (1 + where(at.near, ratio(1, jnp.abs(at.here.dh)), 1))
-    return ratio(LINE, bend)
+    return ratio(LINEAR_SHARE, bend)
 
 
-def _admitted_on_line(lane: Lane, size: Scalar, at: View, accuracy: Accuracy) -> Scalar:
+def _admitted_if_linear(lane: Lane, size: Scalar, at: View, accuracy: Accuracy) -> Scalar:
     """Relative tolerance of slip along a line on which it falls at the rate g."""
     return accuracy.tolerance * jnp.maximum(size * jnp.abs(at.axes.g) / at.unit, 1) / jnp.maximum(lane.plane.mu, 1)
 
@@ -151,12 +151,12 @@ def _rates(at: View, error: Error) -> tuple[Scalar, Scalar]:
 
 def _ends(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy, event: Scalar, on_line: Flag) -> Flag:
     """Whether slip may go to zero in closed form before the next event."""
-    size, terms = size_of(lane, state)
+    size, terms = magnitudes(lane, state)
     g, r = at.axes.g, at.r
     # Slip reaches zero before the event, or together with an event that is just behind.
     ahead = where(jnp.abs(event) <= accuracy.tolerance * size, jnp.abs(event), event)
     falls = (g < 0) & (at.unit * at.X <= -g * ahead)
-    # Slip is negligible, only its derivative matters, and no change across its path is left.
+    # Slip is negligible: only its derivative matters, and a change of the initial slip has died out.
     faint = at.near & (g < 0) & (at.unit < accuracy.tolerance * size * jnp.abs(g))
     faint &= state.memory <= accuracy.derivative_tolerance
     faint &= error.angle * error.angle <= 10 * accuracy.derivative_tolerance
@@ -167,11 +167,11 @@ def _ends(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy, 
 
 def _slow(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy) -> Flag:
     """Whether slip hardly turns while it falls to zero, as `advance.impulse_to_zero` assumes."""
-    size, _ = size_of(lane, state)
+    size, _ = magnitudes(lane, state)
     here, inverse = at.here, ratio(1, jnp.abs(at.here.g))
     turned, off = jnp.abs(here.h) * inverse, series_error(at)
     apart = jnp.minimum(jnp.abs(here.g + 2 * here.dh), jnp.abs(here.g + 3 * here.dh)) * inverse
-    admitted = _admitted_on_line(lane, size, at, accuracy)
+    admitted = _admitted_if_linear(lane, size, at, accuracy)
     changed = off * (1 + ratio(jnp.abs(here.dh), jnp.abs(here.h))) * error.change
     work = WORK * (turned * inverse) ** 2 * (jnp.abs(here.a) + jnp.abs(here.b)) * at.unit
     lost = at.unit < accuracy.tolerance * size  # negligible slip, which would need many steps
@@ -184,7 +184,7 @@ def _slow(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy) 
     return fine & (~at.near | (here.dh < 0) | hidden) & (turned < SLOW) & (apart > RESONANT)
 
 
-def clock(q: Scalar, growth: Scalar) -> Scalar:
+def clock_to(q: Scalar, growth: Scalar) -> Scalar:
     """Length of the clock for a normal impulse q on a straight line, in units of `View`; inf if slip ends before."""
     grown, never = growth * q, where(q < 0, -jnp.inf, jnp.full_like(q, jnp.inf))
     reached = jnp.isfinite(q) & (grown > -1 + 64 * jnp.finfo(q.dtype).eps)

@@ -20,9 +20,9 @@ def sticks(plane: Plane, static_friction: Scalar) -> Flag:
 
 
 def friction_from_zero(plane: Plane, static_friction: Scalar) -> tuple[Flag, Flag, Scalar, Scalar]:
-    """Whether zero slip sticks, whether static friction alone holds it, and the friction per normal impulse.
+    """Whether zero slip sticks, whether only static friction holds it, and minus the friction per normal impulse.
 
-    Friction is B^-1 d where slip sticks, else mu along the diverging ray.
+    This is B^-1 d where slip sticks, else mu times the unit vector along the diverging ray.
     """
     ux, uy = solve_b(plane, plane.dx, plane.dy)
     needed = ux * ux + uy * uy
@@ -33,9 +33,9 @@ def friction_from_zero(plane: Plane, static_friction: Scalar) -> tuple[Flag, Fla
 
 
 def diverging_ray(plane: Plane, exists: Flag) -> tuple[Scalar, Scalar]:
-    """Unit vector along which slip leaves zero, where it `exists` (|B^-1 d| > mu); else (1, 0).
+    """Unit vector along which slip leaves zero, the centrifugal direction, where it `exists`; else (1, 0).
 
-    s = (l + mu B)^-1 d with l > 0 the root of |s| = 1.
+    It exists iff |B^-1 d| > mu (`invariant_directions`). s = (l + mu B)^-1 d with l > 0 the root of |s| = 1.
     """
     dx, dy = where(exists, plane.dx, 1), where(exists, plane.dy, 0)
     mu = where(exists, plane.mu, 0)
@@ -43,7 +43,7 @@ def diverging_ray(plane: Plane, exists: Flag) -> tuple[Scalar, Scalar]:
 
 
 def secular_direction(fx: Scalar, fy: Scalar, M: Matrix2) -> tuple[Scalar, Scalar]:
-    """The unit vector s = (l + M)^-1 f with l > 0, for |M^-1 f| > 1 and M symmetric positive definite, or zero."""
+    """The unit vector s = (l + M)^-1 f with l > 0, for |M^-1 f| > 1 and M zero or symmetric positive definite."""
     size = largest(fx, fy, M[0], M[3])
     return _secular(*(entry / size for entry in (fx, fy, *M)))[:2]
 

@@ -24,7 +24,7 @@ from jimpact.identify import (
     per_group,
 )
 from jimpact.identify.csv_file import TableError
-from jimpact.plotting import fit as plot_fit
+from jimpact.plotting import fit_figures as plot_fit
 
 LAWS = ("chatterjee_ruina", "bilinear")  # both compile in a second
 ALL = ("friction", "restitution", "tangential_restitution")
