@@ -318,7 +318,7 @@ def test_single_precision_keeps_what_long_steps_put_at_risk(case: int, most: flo
 @pytest.mark.parametrize("accuracy", ["low", "standard", "high"])
 def test_steps_are_whole_rounds(dtype: str, accuracy: str) -> None:
     """Otherwise a batch that is cut would take more steps than one that is not."""
-    assert ACCURACIES[dtype][accuracy].steps % batch_scan.ROUND == 0
+    assert ACCURACIES[dtype][accuracy].steps % batch_scan.STEPS_PER_ROUND == 0
 
 
 @pytest.mark.parametrize(("across", "mode"), [(0.0, 1), (1e-10, 2)])
