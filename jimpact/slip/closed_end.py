@@ -14,8 +14,7 @@ from jimpact.slip.advance import impulse_to_zero
 from jimpact.slip.events import noted, within
 from jimpact.slip.flow import View, solve_b
 from jimpact.slip.restitution import Slopes, StopRule, book, change_phase
-from jimpact.slip.state import Lane, Line, Stage, State
-from jimpact.slip.step import changes_by, look, slopes_along, with_changes
+from jimpact.slip.state import Lane, Line, Stage, State, changes_by, look, slopes_along, with_changes
 
 __all__ = ["finish", "zero_slip"]
 

@@ -9,12 +9,25 @@ from typing import NamedTuple
 import jax.numpy as jnp
 
 from jimpact.numerics import largest, norm, where
-from jimpact.slip.flow import Plane
-from jimpact.slip.restitution import Ledger, open_ledger
+from jimpact.slip.flow import Plane, View, moved, view
+from jimpact.slip.restitution import Ledger, book, open_ledger, work_over
 from jimpact.slip.stick import friction_from_zero
 from jimpact.types import Flag, Scalar, Whole
 
-__all__ = ["Accuracy", "Lane", "Line", "Stage", "State", "lane_of", "magnitudes", "start"]
+__all__ = [
+    "Accuracy",
+    "Lane",
+    "Line",
+    "Stage",
+    "State",
+    "changes_by",
+    "lane_of",
+    "look",
+    "magnitudes",
+    "slopes_along",
+    "start",
+    "with_changes",
+]
 
 TRUSTED, MOST_TRUSTED = 1e3, 1e-3  # trusted = min(TRUSTED x tolerance, MOST_TRUSTED)
 DERIVATIVES, LEAST = 1e3, 1e-7  # derivative_tolerance = max(DERIVATIVES x tolerance, LEAST)
@@ -104,3 +117,36 @@ def magnitudes(lane: Lane, state: State) -> tuple[Scalar, Scalar]:
     """Magnitude of the normal impulse (at least 1), and of the terms whose sum is slip."""
     p = state.ledger.impulse
     return jnp.maximum(p, 1), norm(lane.x0, lane.y0) + lane.rate * p
+
+
+def look(lane: Lane, state: State) -> View:
+    """Slip and the invariant direction nearby; a harmless stand-in where there is no slip."""
+    still = (state.x == 0) & (state.y == 0)
+    return view(lane.plane, lane.rate, where(still, 1, state.x), where(still, 0, state.y))
+
+
+def with_changes(state: State, changes: tuple[Scalar, ...]) -> State:
+    """The state plus changes, in the order of `changes_by`."""
+    x, y, v, ix, iy, p, work = changes
+    return state._replace(
+        x=state.x + x,
+        y=state.y + y,
+        v=state.v + v,
+        ix=state.ix + ix,
+        iy=state.iy + iy,
+        ledger=book(state.ledger, p, work),
+    )
+
+
+def slopes_along(plane: Plane, tx: Scalar, ty: Scalar, turning: Scalar) -> tuple[Scalar, Scalar]:
+    """dv/dp and d2v/dp2 under the friction -(tx, ty) per normal impulse, which turns at the rate `turning`."""
+    return plane.w - plane.dx * tx - plane.dy * ty, (plane.dx * ty - plane.dy * tx) * turning
+
+
+def changes_by(plane: Plane, tx: Scalar, ty: Scalar, turning: Scalar, v: Scalar, p: Scalar) -> tuple[Scalar, ...]:
+    """The changes of slip, normal velocity, impulses and work by a normal impulse p, under the same friction."""
+    k, k2 = slopes_along(plane, tx, ty, turning)
+    half, zero = 0.5 * p * p * turning, jnp.zeros_like(p)
+    ix, iy = half * ty - tx * p, -half * tx - ty * p
+    slip_x, slip_y, _ = moved(plane, zero, zero, zero, ix, iy, p)
+    return slip_x, slip_y, k * p + 0.5 * k2 * p * p, ix, iy, p, work_over(v, k, k2, p)

@@ -17,13 +17,13 @@ from jax.lax import optimization_barrier, stop_gradient
 from jimpact.numerics import where
 from jimpact.slip.advance import advance
 from jimpact.slip.events import look_ahead, noted, slopes_of, within
-from jimpact.slip.flow import Plane, View, axes_along, direction, moved, view
-from jimpact.slip.restitution import StopRule, book, change_phase, work_over
-from jimpact.slip.state import Accuracy, Lane, Line, Stage, State, magnitudes
+from jimpact.slip.flow import Plane, View, axes_along, direction
+from jimpact.slip.restitution import StopRule, book, change_phase
+from jimpact.slip.state import Accuracy, Lane, Line, Stage, State, changes_by, look, magnitudes, with_changes
 from jimpact.slip.step_size import Size, step_size
 from jimpact.types import Flag, Scalar, Whole
 
-__all__ = ["PLAN", "changes_by", "look", "slopes_along", "small_impulse", "step", "with_changes"]
+__all__ = ["PLAN", "small_impulse", "step"]
 
 PLAN = "plan"  # name of the values of a step that reverse mode stores, besides the state before it
 SLIGHT = 0.6  # slip below epsilon to this power, relative to its terms, counts as zero at any accuracy
@@ -40,18 +40,12 @@ def step(lane: Lane, state: State, rule: StopRule, accuracy: Accuracy) -> tuple[
     return _moved(lane, state._replace(ledger=ledger, stage=stage), at, size, accuracy.line), size
 
 
-def look(lane: Lane, state: State) -> View:
-    """Slip and the invariant direction nearby; a harmless stand-in where there is no slip."""
-    still = (state.x == 0) & (state.y == 0)
-    return view(lane.plane, lane.rate, where(still, 1, state.x), where(still, 0, state.y))
-
-
 def _plan(lane: Lane, state: State, at: View, rule: StopRule, accuracy: Accuracy) -> tuple[Flag, Whole, Size]:
     """Whether the phase changes here, the stage, and the size of the step. No derivative."""
     lane, state, at = stop_gradient((lane, state, at))
     slips = state.stage == Stage.SLIP
     ahead = look_ahead(lane, state, at, rule)
-    size = step_size(lane, state, at, ahead, accuracy)
+    size = step_size(lane, state, at, ahead.event, ahead.extremum, accuracy)
     stage = where(slips & size.ends, Stage.ZERO.value, state.stage)
     stage = where(slips & ahead.stops, Stage.STOP.value, stage)
     reach = where(stage == Stage.SLIP, size.reach, 0)
@@ -90,19 +84,6 @@ def _note_zero(lane: Lane, state: State) -> State:
     )
 
 
-def with_changes(state: State, changes: tuple[Scalar, ...]) -> State:
-    """The state plus changes, in the order of `changes_by`."""
-    x, y, v, ix, iy, p, work = changes
-    return state._replace(
-        x=state.x + x,
-        y=state.y + y,
-        v=state.v + v,
-        ix=state.ix + ix,
-        iy=state.iy + iy,
-        ledger=book(state.ledger, p, work),
-    )
-
-
 @jax.custom_jvp
 def _zero_impulse(plane: Plane, x: Scalar, y: Scalar, v: Scalar, p: Scalar) -> tuple[Scalar, ...]:
     """`small_impulse` where the value of p is 0 but its derivative is not: zeros, with these derivatives."""
@@ -118,17 +99,3 @@ def small_impulse(plane: Plane, x: Scalar, y: Scalar, v: Scalar, p: Scalar) -> t
     """The changes by a small normal impulse p at the slip (x, y), to second order."""
     sx, sy, r = direction(x, y)
     return changes_by(plane, plane.mu * sx, plane.mu * sy, axes_along(plane, sx, sy).h / r, v, p)
-
-
-def slopes_along(plane: Plane, tx: Scalar, ty: Scalar, turning: Scalar) -> tuple[Scalar, Scalar]:
-    """dv/dp and d2v/dp2 under the friction -(tx, ty) per normal impulse, which turns at the rate `turning`."""
-    return plane.w - plane.dx * tx - plane.dy * ty, (plane.dx * ty - plane.dy * tx) * turning
-
-
-def changes_by(plane: Plane, tx: Scalar, ty: Scalar, turning: Scalar, v: Scalar, p: Scalar) -> tuple[Scalar, ...]:
-    """The changes of slip, normal velocity, impulses and work by a normal impulse p, under the same friction."""
-    k, k2 = slopes_along(plane, tx, ty, turning)
-    half, zero = 0.5 * p * p * turning, jnp.zeros_like(p)
-    ix, iy = half * ty - tx * p, -half * tx - ty * p
-    slip_x, slip_y, _ = moved(plane, zero, zero, zero, ix, iy, p)
-    return slip_x, slip_y, k * p + 0.5 * k2 * p * p, ix, iy, p, work_over(v, k, k2, p)

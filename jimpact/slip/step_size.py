@@ -17,7 +17,6 @@ import jax.numpy as jnp
 
 from jimpact.numerics import divide, ratio, where
 from jimpact.slip.advance import NODES, pace, series_error
-from jimpact.slip.events import Ahead
 from jimpact.slip.flow import View
 from jimpact.slip.state import Accuracy, Lane, State, magnitudes
 from jimpact.types import Flag, Scalar
@@ -60,13 +59,14 @@ class Error(NamedTuple):
     curving: Scalar  # second-order rate at an invariant direction
 
 
-def step_size(lane: Lane, state: State, at: View, ahead: Ahead, accuracy: Accuracy) -> Size:
+def step_size(lane: Lane, state: State, at: View, event: Scalar, extremum: Scalar, accuracy: Accuracy) -> Size:
+    """The next step, for the normal impulse to the next event and the clock to an extremum of v (`events.Ahead`)."""
     error = _errors(lane, state, at, accuracy)
     g, settling = jnp.abs(at.axes.g), jnp.abs(at.here.dh)
     level = _level(at, error)
     attracts = (at.here.dh < 0) | level
     margin = where(at.near | level, _margin(lane, state, at, error, accuracy), 0)
-    ends = _ends(lane, state, at, error, accuracy, ahead.event, (margin >= 1) & attracts)
+    ends = _ends(lane, state, at, error, accuracy, event, (margin >= 1) & attracts)
 
     linear = at.near & (margin >= WELL_LINEAR)
     reach = where(attracts, jnp.inf, 0.5 * divide(jnp.log(jnp.maximum(margin, 1)), settling))
@@ -77,11 +77,11 @@ def step_size(lane: Lane, state: State, at: View, ahead: Ahead, accuracy: Accura
     # Where dv/dp is small and changes much while slip settles on its direction, slip must settle before an event.
     k, change = lane.plane.w - lane.plane.mu * at.rate * at.here.a, lane.plane.mu * at.rate * at.axes.b * at.Y
     limit = where(jnp.abs(change) > UNSETTLED * jnp.abs(k), jnp.minimum(limit, ratio(SETTLED, settling)), limit)
-    longest = jnp.minimum(where(linear, jnp.minimum(reach, limit), curved), ahead.extremum / speed)
+    longest = jnp.minimum(where(linear, jnp.minimum(reach, limit), curved), extremum / speed)
     backward = -jnp.minimum(curved, ratio(1, g + at.axes.f))
     growth = where(margin >= 1, at.axes.g, at.here.g)
-    event = clock_to(ahead.event / (at.unit * speed), growth * speed)
-    length = jnp.maximum(jnp.minimum(longest, event), backward)
+    to_event = clock_to(event / (at.unit * speed), growth * speed)
+    length = jnp.maximum(jnp.minimum(longest, to_event), backward)
     return Size(length * at.unit, linear, ends)
 
 

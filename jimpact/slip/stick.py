@@ -15,8 +15,7 @@ SECULAR_STEPS = 7  # of Newton's method on 1/|s| - 1, which is monotone: 6 reach
 
 def sticks(plane: Plane, static_friction: Scalar) -> Flag:
     """Whether zero slip can persist: |B^-1 d| <= static friction."""
-    ux, uy = solve_b(plane, plane.dx, plane.dy)
-    return ux * ux + uy * uy <= static_friction * static_friction
+    return _in_cone(*solve_b(plane, plane.dx, plane.dy), static_friction)
 
 
 def friction_from_zero(plane: Plane, static_friction: Scalar) -> tuple[Flag, Flag, Scalar, Scalar]:
@@ -25,11 +24,15 @@ def friction_from_zero(plane: Plane, static_friction: Scalar) -> tuple[Flag, Fla
     This is B^-1 d where slip sticks, else mu times the unit vector along the diverging ray.
     """
     ux, uy = solve_b(plane, plane.dx, plane.dy)
-    needed = ux * ux + uy * uy
-    stick = needed <= static_friction * static_friction
+    stick = _in_cone(ux, uy, static_friction)
     sx, sy = diverging_ray(plane, ~stick)
-    held = stick & (needed > plane.mu * plane.mu)
+    held = stick & ~_in_cone(ux, uy, plane.mu)
     return stick, held, where(stick, ux, plane.mu * sx), where(stick, uy, plane.mu * sy)
+
+
+def _in_cone(ux: Scalar, uy: Scalar, friction: Scalar) -> Flag:
+    """The stick test: whether the impulse that holds zero slip, per normal impulse, is in the friction cone."""
+    return ux * ux + uy * uy <= friction * friction
 
 
 def diverging_ray(plane: Plane, exists: Flag) -> tuple[Scalar, Scalar]:
