@@ -111,7 +111,8 @@ def resolve_contacts(
     arrays = {n: jnp.broadcast_to(a.astype(dtype), (*batch, k)) for n, a in arrays.items()}
     ranks = arrays.pop("priority", jnp.broadcast_to(-jnp.arange(k, dtype=dtype), (*batch, k)))
     single = partial(_single, laws=laws, held=hinges, rule=rule, accuracy=accuracy)
-    return _sequence(W, v, arrays, single, jnp.asarray(hinges), most, decay, ranks, key)
+    scene = _Scene(W, arrays, ranks, key, jnp.asarray(hinges), single, enough=jnp.zeros(batch, dtype))
+    return _sequence(scene, v, most, decay)
 
 
 class _State(NamedTuple):
@@ -122,65 +123,76 @@ class _State(NamedTuple):
     outcome: Whole
 
 
-def _sequence(
-    W: Array,
-    v: Array,
-    arrays: dict[str, Array],
-    single: Callable[..., tuple[Array, Whole]],
-    held: Flag,
-    most: int,
-    decay: float,
-    ranks: Array,
-    key: Array | None,
-) -> Contacts:
+class _Scene(NamedTuple):
+    """What stays the same during the sequence."""
+
+    inverse_inertia: Array
+    arrays: dict[str, Array]  # coefficients
+    ranks: Array  # the highest collides first, among contacts that approach equally fast
+    key: Array | None  # decides ties at random instead
+    held: Flag  # contacts that are hinges
+    single: Callable[..., tuple[Array, Whole]]  # impulse and outcome of a single impact
+    enough: Scalar  # energy of approach at which the sequence ends
+
+    def energy(self, velocity: Array) -> Scalar:
+        """The energy of approach."""
+        normal = _inverse_masses(self.inverse_inertia)
+        return 0.5 * (jnp.square(_approach(velocity, self.held)) / normal).sum(-1)
+
+    def active(self, state: _State) -> Flag:
+        return (state.outcome == Outcome.OK) & (self.energy(state.velocity) > self.enough)
+
+
+def _sequence(scene: _Scene, v: Array, most: int, decay: float) -> Contacts:
     """Single impacts, one after another, while any lane is active."""
-    k = v.shape[-2]
-    normal = jnp.stack([W[..., i, i, 2, 2] for i in range(k)], -1)
-    speed = partial(_approach, held=held)
-    energy = lambda v: 0.5 * (jnp.square(speed(v)) / normal).sum(-1)  # noqa: E731
-    usable = jnp.isfinite(W).all((-1, -2, -3, -4)) & jnp.isfinite(v).all((-1, -2)) & (normal > 0).all(-1)
-    before = jnp.where(usable, energy(v), 0)
-    enough = lax.stop_gradient(decay * before)
-
-    def active(state: _State) -> Flag:
-        return (state.outcome == Outcome.OK) & (energy(state.velocity) > enough)
-
-    def collide(state: _State, index: Whole) -> tuple[_State, Whole]:
-        going = active(state)
-        order = ranks if key is None else jax.random.uniform(jax.random.fold_in(key, index), ranks.shape, ranks.dtype)
-        which = _fastest(speed(state.velocity), order)
-        pick = lambda a: jnp.take_along_axis(a, _lift(which, a.ndim), which.ndim).squeeze(which.ndim)  # noqa: E731
-        column = pick(jnp.swapaxes(W, which.ndim, which.ndim + 1))
-        at, u = pick(column), pick(state.velocity)
-        # Finished lanes solve a harmless stand-in, so that they cause no nan.
-        at = jnp.where(going[..., None, None], at, jnp.eye(3, dtype=at.dtype))
-        u = jnp.where(going[..., None], u, jnp.asarray([0, 0, -1], u.dtype))
-        impulse, outcome = single(at, u, {n: pick(a) for n, a in arrays.items()}, which)
-        good = going & (outcome == Outcome.OK)
-        impulse = jnp.where(good[..., None], impulse, 0)
-        change = transform(column, impulse[..., None, :])
-        after = state.velocity + change
-        onto = jnp.arange(k) == which[..., None]
-        work = 0.5 * (impulse * (2 * pick(state.velocity) + pick(change))).sum(-1)
-        new = _State(
-            after,
-            state.impulse + onto[..., None] * impulse[..., None, :],
-            state.energy + work,
-            state.impacts + good,
-            jnp.where(going, outcome, state.outcome),
-        )
-        return new, jnp.where(good, which, -1)
+    W = scene.inverse_inertia
+    usable = jnp.isfinite(W).all((-1, -2, -3, -4)) & jnp.isfinite(v).all((-1, -2)) & (_inverse_masses(W) > 0).all(-1)
+    before = jnp.where(usable, scene.energy(v), 0)
+    scene = scene._replace(enough=lax.stop_gradient(decay * before))
 
     def one(state: _State, index: Whole) -> tuple[_State, Whole]:
+        collide = lambda state, index: _collide(scene, state, index)  # noqa: E731
         rest = lambda state, index: (state, jnp.full(before.shape, -1, jnp.int32))  # noqa: E731
-        return lax.cond(anywhere(active(state)), collide, rest, state, index)
+        return lax.cond(anywhere(scene.active(state)), collide, rest, state, index)
 
     none = jnp.zeros(before.shape, jnp.int32)
     first = jnp.where(usable, Outcome.OK, Outcome.INVALID).astype(jnp.int32)
     harmless = jnp.where(usable[..., None, None], v, 0)
     start = _State(harmless, jnp.zeros_like(v), jnp.zeros_like(before), none, first)
     last, order = lax.scan(jax.checkpoint(one), start, jnp.arange(most))
-    return _contacts(last, order, active(last))
+    return _contacts(last, order, scene.active(last))
+
+
+def _collide(scene: _Scene, state: _State, index: Whole) -> tuple[_State, Whole]:
+    """The single impact of the fastest contact in each active lane, and which contact that was."""
+    going, ranks = scene.active(state), scene.ranks
+    if scene.key is not None:
+        ranks = jax.random.uniform(jax.random.fold_in(scene.key, index), ranks.shape, ranks.dtype)
+    which = _fastest(_approach(state.velocity, scene.held), ranks)
+    pick = lambda a: jnp.take_along_axis(a, _lift(which, a.ndim), which.ndim).squeeze(which.ndim)  # noqa: E731
+    column = pick(jnp.swapaxes(scene.inverse_inertia, which.ndim, which.ndim + 1))
+    W, v = pick(column), pick(state.velocity)
+    # Finished lanes solve a harmless stand-in, so that they cause no nan.
+    W = jnp.where(going[..., None, None], W, jnp.eye(3, dtype=W.dtype))
+    stand_in = jnp.where(going[..., None], v, jnp.asarray([0, 0, -1], v.dtype))
+    impulse, outcome = scene.single(W, stand_in, {n: pick(a) for n, a in scene.arrays.items()}, which)
+    good = going & (outcome == Outcome.OK)
+    impulse = jnp.where(good[..., None], impulse, 0)
+    change = transform(column, impulse[..., None, :])
+    here = jnp.arange(state.velocity.shape[-2]) == which[..., None]
+    new = _State(
+        state.velocity + change,
+        state.impulse + here[..., None] * impulse[..., None, :],
+        state.energy + 0.5 * (impulse * (2 * v + pick(change))).sum(-1),
+        state.impacts + good,
+        jnp.where(going, outcome, state.outcome),
+    )
+    return new, jnp.where(good, which, -1)
+
+
+def _inverse_masses(W: Array) -> Array:
+    """Inverse mass of each contact along its normal."""
+    return jnp.stack([W[..., i, i, 2, 2] for i in range(W.shape[-3])], -1)
 
 
 def _contacts(last: _State, order: Whole, active: Flag) -> Contacts:
