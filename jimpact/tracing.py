@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Float
 
-from jimpact.impact import check_followed, prepare
+from jimpact.impact import Case, check_followed, prepare
 from jimpact.laws.darboux_keller import Events, events_of, given_lane
 from jimpact.numerics import divide, where
 from jimpact.slip.advance import Move, advance
@@ -20,8 +20,8 @@ from jimpact.slip.closed_end import finish, zero_slip
 from jimpact.slip.events import LONG
 from jimpact.slip.flow import View, moved
 from jimpact.slip.restitution import StopRule
-from jimpact.slip.state import Accuracy, Lane, Stage, State, start
-from jimpact.slip.step import look, step
+from jimpact.slip.state import Accuracy, Lane, Stage, State, look, start
+from jimpact.slip.step import step
 from jimpact.slip.step_size import Size, clock_to
 from jimpact.types import Array, ArrayLike, Flag, Scalar
 
@@ -79,10 +79,14 @@ def trace(
         restitution=restitution,
         static_friction=static_friction,
     )
+    return _path(case, int(samples))
+
+
+def _path(case: Case, samples: int) -> Path:
     lane, options = given_lane(case.given), case.options
     end = follow(lane, options.rule, options.accuracy)
     events = events_of(lane, end, options.accuracy.line)
-    p = _spaced(events, int(samples))
+    p = _spaced(events, samples)
     records = _recorded(lane, options.rule, options.accuracy)
     ix, iy, work = jax.vmap(lambda q: _at(lane, records, q), in_axes=-1, out_axes=-1)(p)
 
