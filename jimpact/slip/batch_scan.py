@@ -46,7 +46,7 @@ def follow(lane: Lane, rule: StopRule, accuracy: Accuracy) -> State:
 def _steps(lane: Lane, state: State, rule: StopRule, accuracy: Accuracy, steps: int) -> State:
     """A scan of steps; reverse mode stores the states between the steps, and the plans."""
 
-    @partial(jax.checkpoint, policy=jax.checkpoint_policies.save_only_these_names(PLAN))
+    @partial(jax.checkpoint, prevent_cse=False, policy=jax.checkpoint_policies.save_only_these_names(PLAN))
     def body(state: State, _: None) -> tuple[State, None]:
         return step(lane, state, rule, accuracy)[0], None
 
