@@ -15,14 +15,14 @@ from jimpact.diagnostics import MODES, event_sequence, permissible
 from jimpact.geometry.rotation import Motion
 from jimpact.geometry.shapes import Ellipsoid, Hull, Planes, Sphere, box
 from jimpact.impact import solve
+from jimpact.impact_path import trace
 from jimpact.laws import LAWS
 from jimpact.outcome import Impact, ImpactError, ImpactInfo, Outcome, require
 from jimpact.planar import PlanarModes, planar_modes, solve_planar
-from jimpact.simulation.flight import Solid
+from jimpact.simulation.free_motion import Solid
 from jimpact.simulation.run import Ending, Run, energy, motion_at
 from jimpact.simulation.simulate import simulate, simulate_pair
 from jimpact.slip.invariant_directions import invariant_directions
-from jimpact.tracing import trace
 
 __version__ = "0.1.0"
 __all__ = [

@@ -168,10 +168,8 @@ def _case(choice: Choice, *arrays: Array) -> Case:
 
 def report(case: Case, answer: Answer) -> Impact:
     """The answer in the user's units, with its outcome."""
-    good = answer.finished
-    if not case.law.rule:  # the laws that follow the slip make this check themselves
-        slack = case.options.accuracy.trusted
-        good &= plausible(answer.ix, answer.iy, answer.p, answer.v, case.given.static, slack)
+    slack = case.options.accuracy.trusted
+    good = answer.finished & plausible(answer.ix, answer.iy, answer.p, answer.v, case.given.static, slack)
     outcome = where(answer.inside, where(good, Outcome.OK, Outcome.UNFINISHED), Outcome.OUTSIDE)
     outcome = where(case.valid, where(case.approaching, outcome, Outcome.SEPARATING), Outcome.INVALID)
     outcome = outcome.astype(jnp.int32)

@@ -1,4 +1,4 @@
-"""Impacts in a plane, in closed form, without iteration.
+"""Impacts in a plane: at most 8 steps, each of which is exact.
 
 In the plane slip has two directions, both invariant, so an impact has at most two straight pieces: slip to zero, and
 stick or slip from there (Wang & Mason 1992; Baber 2011, section 5; Morgan). On each piece the normal velocity is linear
@@ -49,7 +49,7 @@ def solve_planar(
     law: str = "stronge",
     static_friction: Float[ArrayLike, "..."] | None = None,
 ) -> Impact:
-    """Solve planar impacts in closed form; arguments and result as in `solve`, with vectors (tangential, normal)."""
+    """Solve planar impacts exactly; arguments and result as in `solve`, with vectors (tangential, normal)."""
     check_followed(law, "solve_planar")
     case = _prepared(inverse_inertia, velocity, friction, restitution, static_friction, law)
     lane, options = given_lane(case.given), case.options

@@ -11,11 +11,11 @@ import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
 import jimpact
+from jimpact.impact_path import Path
 from jimpact.plotting.impact import COMPRESSION, PATH, RESTITUTION
 from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, numbers, only, solve_many, trace_many
-from jimpact.reproduce.contacts import body_at, heading, touching, unit
+from jimpact.reproduce.bodies import body_at, heading, touching, unit
 from jimpact.schemas.config import ConfigError, Matrix, Positive, Table, Vector
-from jimpact.tracing import Path
 
 from .crowd import ImpactForm, polar, rate, relative
 from .texts import ROWS, grid, listed, page

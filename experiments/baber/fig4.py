@@ -8,10 +8,10 @@ from pydantic import Field
 from scipy.interpolate import CubicHermiteSpline
 
 import jimpact
+from jimpact.impact_path import Path
 from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, numbers, solve_many, trace_many
-from jimpact.reproduce.contacts import heading, unit
+from jimpact.reproduce.bodies import heading, unit
 from jimpact.schemas.config import ConfigError, Matrix, NotNegative, Positive, Table
-from jimpact.tracing import Path
 
 from .crowd import polar, rate, stick_ratio
 from .rays import ray_angles

@@ -16,7 +16,7 @@ from scipy.integrate import cumulative_trapezoid, trapezoid
 
 import jimpact
 from jimpact.reproduce import Computed, Progress, Result, claimed, directions_many, solve_many, trace_many
-from jimpact.reproduce.contacts import heading, unit
+from jimpact.reproduce.bodies import heading, unit
 from jimpact.schemas.config import Table
 
 from .crowd import FAMILIES, Crowd, Impacts, Turning, matrices, polar, rate, relative, stick_ratio

@@ -6,7 +6,7 @@ there are none, or some.
 
 import numpy as np
 
-from jimpact.plotting.impulse_plane import STYLES
+from jimpact.plotting.impulse_figures import STYLES
 from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, only
 
 from .baselines import Impacts, gap

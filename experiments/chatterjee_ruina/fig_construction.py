@@ -8,7 +8,7 @@ from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from mpl_toolkits.mplot3d.axes3d import Axes3D
 
 import jimpact
-from jimpact.plotting.impulse_plane import permissible_region
+from jimpact.plotting.impulse_figures import permissible_region
 from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, only, solve_many
 
 from .baselines import Impacts, energy, gap, length, plastic, routh, smith_path, whittaker

@@ -7,7 +7,7 @@ Source: Chatterjee & Ruina 1998, sections 3.4, 3.5, 4.2 and 5.2. The paper print
 import numpy as np
 
 from jimpact.planar import in_space
-from jimpact.plotting.impulse_plane import REGION, permissible_region, reached
+from jimpact.plotting.impulse_figures import REGION, permissible_region, reached
 from jimpact.reproduce import Picture, Progress, Result, claimed, only, solve_many
 
 from .baselines import Impacts, energy, length

@@ -15,7 +15,7 @@ from matplotlib.patheffects import withStroke
 
 import jimpact
 from jimpact.planar import in_space
-from jimpact.plotting.impulse_plane import REGION, STYLES, THINNEST, WIDEST, impulse_space
+from jimpact.plotting.impulse_figures import REGION, STYLES, THINNEST, WIDEST, impulse_space
 from jimpact.reproduce import Progress, solve_many
 
 from .baselines import Impacts

@@ -6,8 +6,8 @@ import numpy as np
 
 import jimpact
 from jimpact import reproduce
+from jimpact.impact_path import Path
 from jimpact.reproduce import UP, Computed, Progress, Result, body_at, claimed, cross, heading, only, touching, unit
-from jimpact.tracing import Path
 
 from .drawing import tracks
 from .forms import TEXTS, TheoremsForm, said

@@ -12,8 +12,8 @@ from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Arc, Patch
 
+from jimpact.impact_path import Path
 from jimpact.reproduce import Picture
-from jimpact.tracing import Path
 
 from .algorithm import Solved
 from .crowd import Crowd

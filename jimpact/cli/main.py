@@ -36,7 +36,7 @@ from jimpact.outcome import Impact, ImpactError, Outcome, require
 from jimpact.output.html import plain, write_files
 from jimpact.output.terminal import console, table
 from jimpact.schemas.config import ConfigError
-from jimpact.schemas.impact import BatchScene, BodiesScene, Input, Scene, load
+from jimpact.schemas.scene import BatchScene, BodiesScene, Input, Scene, load
 
 __all__ = ["main"]
 

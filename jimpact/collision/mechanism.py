@@ -2,7 +2,7 @@
 
 A contact of a mechanism is an ordinary impact with the inverse inertia W = J M^-1 J^T (Morgan; Chatterjee & Ruina 1998,
 appendix A.1). The impulse p changes all speeds, q + M^-1 J^T p, and the constraints of all joints still hold. In the
-plane J has two rows, along t and n, and the impact is solved in closed form.
+plane J has two rows, along t and n, and `solve_planar` solves the impact.
 """
 
 from typing import Any, NamedTuple

@@ -1,9 +1,9 @@
 """The gap of two convex bodies, and a direction that separates them, also for ellipsoids.
 
-An oval is the Minkowski sum of the hull of points, the core, and an ellipsoid, which is a ball for a sphere or a
-rounded hull. Let F = U^T U and G = V^T V be the matrices of the ellipsoids of two ovals a and b scaled to size 1, p and
-q their sizes, and v the shortest vector between the cores in the metric C^-1, C = (1 - s) F + s G. The direction m =
-C^-1 v separates the ovals, if any direction does, if
+A convex body is here the Minkowski sum of the hull of points, the core, and an ellipsoid, which is a ball for a sphere
+or a rounded hull. Let F = U^T U and G = V^T V be the matrices of the ellipsoids of two bodies a and b scaled to size 1,
+p and q their sizes, and v the shortest vector between the cores in the metric C^-1, C = (1 - s) F + s G. The direction
+m = C^-1 v separates the bodies, if any direction does, if
 
     s = q r / (p + q r),   r = |U m| / |V m|
 
@@ -25,13 +25,13 @@ from jimpact.geometry.gjk import Simplex, first_corners, nearest, witnesses
 from jimpact.numerics import divide, sqrt
 from jimpact.types import Array, Flag, Matrix3, Scalar, Vector3, Whole
 
-__all__ = ["Facing", "Oval", "Way", "facing", "way"]
+__all__ = ["ConvexBody", "NearestParts", "Separation", "nearest_parts", "separation"]
 
 ITERATIONS = 60  # at most; about 5 suffice
 TOLERANCE = 8  # x epsilon
 
 
-class Oval(NamedTuple):
+class ConvexBody(NamedTuple):
     """A body in world axes: the points of its core, and the ellipsoid of the Minkowski sum."""
 
     points: Float[Array, "... k 3"]
@@ -40,27 +40,27 @@ class Oval(NamedTuple):
     least: Scalar  # least semi-axis of that ellipsoid
 
 
-class Facing(NamedTuple):
-    """The parts of two ovals that face each other. No field has a derivative."""
+class NearestParts(NamedTuple):
+    """The parts of two bodies that face each other. No field has a derivative."""
 
     simplex: Simplex
     share: Scalar  # s
 
 
-class Way(NamedTuple):
-    """Normal, gap and nearest point of two ovals, with derivatives."""
+class Separation(NamedTuple):
+    """Normal, gap and nearest point of two bodies, with derivatives."""
 
     normal: Vector3  # from b to a
     gap: Scalar  # along the normal
     point: Vector3  # on a
 
 
-def facing(a: Oval, b: Oval) -> Facing:
-    """The parts of two ovals between which the gap is."""
+def nearest_parts(a: ConvexBody, b: ConvexBody) -> NearestParts:
+    """The parts of two bodies between which the gap is."""
     a, b = lax.stop_gradient((a, b))
     low, high = _share(a, b, a.least), _share(a, b, 1 / b.least)
     if a.unit is None and b.unit is None:
-        return Facing(nearest(a.points, b.points), low)
+        return NearestParts(nearest(a.points, b.points), low)
     eps, one = jnp.finfo(low.dtype).eps, jnp.ones_like(low)
 
     def step(state: _State) -> _State:
@@ -81,7 +81,7 @@ def facing(a: Oval, b: Oval) -> Facing:
 
     begin = _State(jnp.zeros((), jnp.int32), first_corners(low.shape), low, high, 0.5 * (low + high), low < high)
     last = lax.while_loop(more, step, begin)
-    return Facing(_nearest(a, b, last.share, last.simplex), last.share)
+    return NearestParts(_nearest(a, b, last.share, last.simplex), last.share)
 
 
 class _State(NamedTuple):
@@ -93,49 +93,49 @@ class _State(NamedTuple):
     open: Flag
 
 
-def way(a: Oval, b: Oval, where: Facing) -> Way:
+def separation(a: ConvexBody, b: ConvexBody, parts: NearestParts) -> Separation:
     """Normal, gap and nearest point of the parts that face each other."""
     if a.unit is None and b.unit is None:
-        on_a, on_b = witnesses(a.points, b.points, where.simplex)
+        on_a, on_b = witnesses(a.points, b.points, parts.simplex)
         across, leading = on_a - on_b, on_a - on_b
     else:
-        on_a, on_b, leading = _leading(a, b, where.simplex, _root(a, b, where))
+        on_a, on_b, leading = _leading(a, b, parts.simplex, _root(a, b, parts))
         across = on_a - on_b
     normal = _direction(leading)
     swell_a, swell_b = _swell(a, normal), _swell(b, normal)
-    return Way(normal, _dot(normal, across - swell_a - swell_b), on_a - swell_a)
+    return Separation(normal, _dot(normal, across - swell_a - swell_b), on_a - swell_a)
 
 
-def _root(a: Oval, b: Oval, where: Facing) -> Scalar:
+def _root(a: ConvexBody, b: ConvexBody, parts: NearestParts) -> Scalar:
     """The share after a last step of Newton's method, which has the derivative of the root."""
     fixed_a, fixed_b = lax.stop_gradient((a, b))
-    one = jnp.ones_like(where.share)
-    _, slope = jax.jvp(lambda s: _excess(fixed_a, fixed_b, where.simplex, s), (where.share,), (one,))
-    return where.share - divide(_excess(a, b, where.simplex, where.share), slope, 0.0)
+    one = jnp.ones_like(parts.share)
+    _, slope = jax.jvp(lambda s: _excess(fixed_a, fixed_b, parts.simplex, s), (parts.share,), (one,))
+    return parts.share - divide(_excess(a, b, parts.simplex, parts.share), slope, 0.0)
 
 
-def _leading(a: Oval, b: Oval, simplex: Simplex, share: Scalar) -> tuple[Vector3, Vector3, Vector3]:
+def _leading(a: ConvexBody, b: ConvexBody, simplex: Simplex, share: Scalar) -> tuple[Vector3, Vector3, Vector3]:
     """The nearest points of the cores in the metric of C^-1, and m."""
     stretch = _stretch(a, b, share)
     on_a, on_b = witnesses(a.points, b.points, simplex, stretch)
     return on_a, on_b, transform(jnp.swapaxes(stretch, -1, -2), transform(stretch, on_a - on_b))
 
 
-def _excess(a: Oval, b: Oval, simplex: Simplex, share: Scalar) -> Scalar:
+def _excess(a: ConvexBody, b: ConvexBody, simplex: Simplex, share: Scalar) -> Scalar:
     m = _leading(a, b, simplex, share)[2]
     return _share(a, b, divide(_length(_mapped(a, m)), _length(_mapped(b, m)), 1.0)) - share
 
 
-def _share(a: Oval, b: Oval, ratio: Scalar) -> Scalar:
+def _share(a: ConvexBody, b: ConvexBody, ratio: Scalar) -> Scalar:
     return divide(b.size * ratio, a.size + b.size * ratio, 0.5)
 
 
-def _nearest(a: Oval, b: Oval, share: Scalar, guess: Simplex) -> Simplex:
+def _nearest(a: ConvexBody, b: ConvexBody, share: Scalar, guess: Simplex) -> Simplex:
     stretch = _stretch(a, b, share)[..., None, :, :]
     return nearest(transform(stretch, a.points), transform(stretch, b.points), guess)
 
 
-def _stretch(a: Oval, b: Oval, share: Scalar) -> Matrix3:
+def _stretch(a: ConvexBody, b: ConvexBody, share: Scalar) -> Matrix3:
     """The inverse of the lower Cholesky factor of C."""
     c = (1 - share)[..., None, None] * _square(a) + share[..., None, None] * _square(b)
     eps = jnp.finfo(c.dtype).eps
@@ -154,23 +154,23 @@ def _stretch(a: Oval, b: Oval, share: Scalar) -> Matrix3:
     return jnp.stack([jnp.stack(row, -1) for row in rows], -2)
 
 
-def _square(oval: Oval) -> Matrix3:
-    if oval.unit is None:
-        return jnp.broadcast_to(jnp.eye(3, dtype=oval.size.dtype), (*oval.size.shape, 3, 3))
-    return jnp.einsum("...ki,...kj->...ij", oval.unit, oval.unit, precision="highest")
+def _square(body: ConvexBody) -> Matrix3:
+    if body.unit is None:
+        return jnp.broadcast_to(jnp.eye(3, dtype=body.size.dtype), (*body.size.shape, 3, 3))
+    return jnp.einsum("...ki,...kj->...ij", body.unit, body.unit, precision="highest")
 
 
-def _mapped(oval: Oval, vector: Vector3) -> Vector3:
-    return vector if oval.unit is None else transform(oval.unit, vector)
+def _mapped(body: ConvexBody, vector: Vector3) -> Vector3:
+    return vector if body.unit is None else transform(body.unit, vector)
 
 
-def _swell(oval: Oval, normal: Vector3) -> Vector3:
+def _swell(body: ConvexBody, normal: Vector3) -> Vector3:
     """Vector from the core to the point of the surface with this normal."""
-    if oval.unit is None:
-        return oval.size[..., None] * normal
-    mapped = transform(oval.unit, normal)
-    back = transform(jnp.swapaxes(oval.unit, -1, -2), mapped)
-    return (oval.size / _length(mapped))[..., None] * back
+    if body.unit is None:
+        return body.size[..., None] * normal
+    mapped = transform(body.unit, normal)
+    back = transform(jnp.swapaxes(body.unit, -1, -2), mapped)
+    return (body.size / _length(mapped))[..., None] * back
 
 
 def _direction(v: Vector3) -> Vector3:

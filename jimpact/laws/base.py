@@ -80,7 +80,7 @@ class Law(NamedTuple):
 
 
 def answer(given: Given, ix: Scalar, iy: Scalar, p: Scalar, inside: Flag, finished: Flag, **known: Scalar) -> Answer:
-    """The answer of an algebraic law: velocities and energy follow from the impulse; `known` has other fields."""
+    """The answer of a law: velocities and energy follow from the impulse; `known` has other fields of `info`."""
     x, y, v = moved(given.plane, given.x, given.y, given.v, ix, iy, p)
     unknown = jnp.full_like(p, jnp.nan)
     none = jnp.where(jnp.isnan(p), 0, -1).astype(jnp.int32)  # -1, sharded over devices like p

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 
-from jimpact.laws.base import Answer, Given, Law, Options, answer, plausible
+from jimpact.laws.base import Answer, Given, Law, Options, answer
 from jimpact.numerics import where
 from jimpact.slip.batch_scan import follow
 from jimpact.slip.events import line_start
@@ -78,9 +78,9 @@ def answer_of(given: Given, lane: Lane, end: State, options: Options) -> Answer:
     info = found.info._replace(friction_work=found.info.kinetic_energy_change - works)
     trusted = options.accuracy.trusted
     kept = jnp.abs(options.rule.missing(ledger, end.v, lane.v0, lane.e)) <= trusted * (1 + p - ledger.compression_work)
-    good = found.finished & kept & plausible(end.ix, end.iy, p, found.v, given.static, trusted)
     no_slip = lane.sticks & (end.stage == Stage.ZERO)
-    return found._replace(x=where(no_slip, 0, found.x), y=where(no_slip, 0, found.y), finished=good, info=info)
+    x, y = where(no_slip, 0, found.x), where(no_slip, 0, found.y)
+    return found._replace(x=x, y=y, finished=found.finished & kept, info=info)
 
 
 def events_of(lane: Lane, end: State, line_tolerance: float) -> Events:

@@ -6,7 +6,7 @@ from typing import Any
 HOMES = {
     "animated_page": ("animation",),
     "impact": ("history", "hodograph", "impulse_path", "save", "single_impact"),
-    "impulse_plane": ("impulse_space",),
+    "impulse_figures": ("impulse_space",),
 }
 __all__ = sorted(name for names in HOMES.values() for name in names)
 

@@ -13,7 +13,7 @@ from jimpact.geometry.rotation import Motion
 from jimpact.geometry.shapes import Ellipsoid, Planes, Sphere
 from jimpact.output.html import page, plain, text
 from jimpact.simulation.body_planes import BodyAndPlanes
-from jimpact.simulation.flight import Solid
+from jimpact.simulation.free_motion import Solid
 from jimpact.simulation.run import REASONS, Ending, Run, motion_at
 
 __all__ = ["animation"]

@@ -22,8 +22,8 @@ from mpl_toolkits.mplot3d.axes3d import Axes3D
 
 from jimpact.diagnostics import LETTERS as EVENTS
 from jimpact.diagnostics import in_order
+from jimpact.impact_path import trace
 from jimpact.slip.invariant_directions import invariant_directions
-from jimpact.tracing import trace
 from jimpact.types import ArrayLike
 
 __all__ = [

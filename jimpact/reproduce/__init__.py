@@ -4,7 +4,7 @@ The parts are in `experiments/<paper>/` of a checkout, and use only the names be
 """
 
 from jimpact.reproduce.batch import Progress, directions_many, silent, solve_many, trace_many
-from jimpact.reproduce.contacts import UP, body_at, cross, heading, touching, unit
+from jimpact.reproduce.bodies import UP, body_at, cross, heading, touching, unit
 from jimpact.reproduce.findings import (
     Computed,
     Finding,

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jimpact.impact import solve
+from jimpact.impact_path import Path, trace
 from jimpact.outcome import Impact
 from jimpact.slip.invariant_directions import invariant_directions
-from jimpact.tracing import Path, trace
 
 __all__ = ["CHUNK", "Progress", "directions_many", "silent", "solve_many", "trace_many"]
 

@@ -19,8 +19,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from jimpact.geometry.rotation import Motion
 from jimpact.geometry.shapes import Ellipsoid, Hull, Planes, Shape, Sphere, box
 from jimpact.schemas.config import Inertia, Name, Normal, NotNegative, Positive, Share, Table, Vector, read
-from jimpact.schemas.impact import Options
-from jimpact.simulation.flight import Solid
+from jimpact.schemas.scene import Options
+from jimpact.simulation.free_motion import Solid
 from jimpact.simulation.simulate import MOST
 
 __all__ = ["FlightScene", "load_flight"]

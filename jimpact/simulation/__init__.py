@@ -1,1 +1,1 @@
-"""Free motion of bodies between impacts, and the time of the next impact."""
+"""Runs of bodies that fly, spin and bounce: free motion, time of impact, and the impacts."""

@@ -1,7 +1,7 @@
 """Two bodies that may hit each other: the time of contact, and the contact point.
 
-Each body is an `Oval` (`jimpact.geometry.separation`): an ellipsoid, or the hull of points (the core) rounded by a
-radius. So there is a normal even where a corner meets an edge.
+Each body is a `ConvexBody` (`jimpact.geometry.separation`): an ellipsoid, or the hull of points (the core) rounded by
+a radius. So there is a normal even where a corner meets an edge.
 
 Along a direction n the gap is the least n . (a - b) of all points a and b of the cores, minus the extents of the
 ellipsoids or balls. The time in which this gap can close is bounded as for planes. The direction turns with the nearest
@@ -16,25 +16,19 @@ from jax import lax
 
 from jimpact.contact.body import Body, transform
 from jimpact.geometry.rotation import Motion, quaternion_product, rotation_matrix
-from jimpact.geometry.separation import Facing, Oval, facing, way
+from jimpact.geometry.separation import ConvexBody, NearestParts, nearest_parts, separation
 from jimpact.geometry.shapes import JERK, SECOND, Directions, Ellipsoid, Gaps, Hull, Turning, reach, support
 from jimpact.numerics import divide
-from jimpact.simulation.flight import (
-    ANGLE,
+from jimpact.simulation.free_motion import ANGLE, Solid, body_of, fly, later, turning
+from jimpact.simulation.time_of_impact import (
     NEAR,
     Contact,
-    Look,
-    Meeting,
     Noise,
-    Solid,
-    Touch,
-    body_of,
-    closed,
+    Sight,
+    TimeOfImpact,
     first_root,
-    fly,
-    later,
     search,
-    turning,
+    touching_gaps,
 )
 from jimpact.types import Array, Flag, Scalar, Vector3, Whole
 
@@ -81,27 +75,27 @@ class TwoBodies(NamedTuple):
         size = jnp.minimum(*(reach(s.shape) for s in self[:2]))
         return jnp.min(now.value, (-1, -2)) + self._near(motion), size
 
-    def meet(self, motion: Pair, limit: Scalar, rest: Scalar, going: Flag) -> Meeting:
+    def time_of_impact(self, motion: Pair, limit: Scalar, rest: Scalar, going: Flag) -> TimeOfImpact:
         """The first contact at which the bodies approach: its time, and the points nearest to it."""
         self, start, limit, rest = lax.stop_gradient((self, motion, limit, rest))
 
-        def see(motion: Pair) -> Look:
-            now, pace, where = self._gaps(motion)
-            parts = (self._near(motion), self._rate_noise(motion), rest)
-            now, touching, slow = closed(now, Noise(*(a[..., None, None] for a in parts)))
+        def see(motion: Pair) -> Sight:
+            now, pace, parts = self._gaps(motion)
+            noise = Noise(*(a[..., None, None] for a in (self._near(motion), self._rate_noise(motion), rest)))
+            now, touching, slow = touching_gaps(now, noise)
             nearest_pair = jnp.argmin(now.value, -2, keepdims=True)
             touching, slow = (jnp.take_along_axis(x, nearest_pair, -2)[..., 0, 0] for x in (touching, slow))
-            touching &= slow | (self._approach(motion, where) <= self._rate_noise(motion))
+            touching &= slow | (self._approach(motion, parts) <= self._rate_noise(motion))
             safe = jnp.maximum(self._outside(motion), self._moment(motion))
-            return Look(now, pace, safe, Contact(touching, slow, where))
+            return Sight(now, pace, safe, touching, slow, parts)
 
         return search(see, self.fly, start, limit, going)
 
-    def touch(self, motion: Pair, which: Facing) -> Touch:
+    def contact(self, motion: Pair, parts: NearestParts) -> Contact:
         """The contact between parts that face each other."""
-        across = way(*self._ovals(motion), which)
+        across = separation(*self._convex_bodies(motion), parts)
         bodies = (body_of(self.solid_a, motion.a), body_of(self.solid_b, motion.b))
-        return Touch(across.gap, across.point, across.normal, self.friction, self.restitution, bodies)
+        return Contact(across.gap, across.point, across.normal, self.friction, self.restitution, bodies)
 
     def moved(self, motion: Pair, bodies: tuple[Body, Body]) -> Pair:
         """The motion with the velocities of the bodies."""
@@ -111,16 +105,16 @@ class TwoBodies(NamedTuple):
         )
         return Pair(a, b)
 
-    def number(self, which: Facing) -> Whole:
+    def number(self, parts: NearestParts) -> Whole:
         """0, since there is only one pair of bodies."""
-        return jnp.zeros_like(which.simplex.a[..., 0])
+        return jnp.zeros_like(parts.simplex.a[..., 0])
 
     def round(self) -> Flag:
         """Whether a contact has a normal: at least one body is rounded."""
         return _size(self.solid_a) + _size(self.solid_b) > 0
 
-    def _ovals(self, motion: Pair) -> tuple[Oval, Oval]:
-        a, b = (_oval(s, m) for s, m in zip(self[:2], motion, strict=True))
+    def _convex_bodies(self, motion: Pair) -> tuple[ConvexBody, ConvexBody]:
+        a, b = (_convex_body(s, m) for s, m in zip(self[:2], motion, strict=True))
         return a, b
 
     def _near(self, motion: Pair) -> Scalar:
@@ -143,11 +137,11 @@ class TwoBodies(NamedTuple):
         )
         return a + b
 
-    def _approach(self, motion: Pair, where: Facing) -> Scalar:
+    def _approach(self, motion: Pair, parts: NearestParts) -> Scalar:
         """Rate of the gap at the contact. (Points of parallel edges may close without facing each other.)"""
-        touch = self.touch(motion, where)
-        a, b = (x.velocity + jnp.cross(x.angular_velocity, touch.point - x.position) for x in touch.bodies)
-        return _dot(a - b, touch.normal)
+        contact = self.contact(motion, parts)
+        a, b = (x.velocity + jnp.cross(x.angular_velocity, contact.point - x.position) for x in contact.bodies)
+        return _dot(a - b, contact.normal)
 
     def _moment(self, motion: Pair) -> Scalar:
         """A time in which gaps change by their round-off.
@@ -163,14 +157,14 @@ class TwoBodies(NamedTuple):
         square, rate, second = jnp.sum(x * x, -1) - r * r, jnp.sum(x * v, -1), jnp.sum(v * v, -1)
         return jnp.where(square > 0, first_root(0.5 * square, rate, second), 0)
 
-    def _gaps(self, motion: Pair) -> tuple[Gaps, Scalar, Facing]:
-        """Gaps of all pairs of points, (..., pairs, 1), along the normal of `way`, which turns at its present rate.
+    def _gaps(self, motion: Pair) -> tuple[Gaps, Scalar, NearestParts]:
+        """Gaps of all pairs of points, (..., pairs, 1), along the normal, which turns at its present rate.
 
         Also returns the greatest rate of turning, of bodies and direction, and the parts that face each other.
         """
-        where = facing(*self._ovals(motion))
+        parts = nearest_parts(*self._convex_bodies(motion))
         rates = Pair(*(_rate(m) for m in motion))
-        n, n1 = jax.jvp(lambda m: way(*self._ovals(m), where).normal, (motion,), (rates,))
+        n, n1 = jax.jvp(lambda m: separation(*self._convex_bodies(m), parts).normal, (motion,), (rates,))
         a, b = (_points(s, m) for s, m in zip(self[:2], motion, strict=True))
         w = jnp.sqrt(_dot(n1, n1))
         pace = jnp.maximum(jnp.maximum(a.turning.fastest, b.turning.fastest), w)
@@ -183,7 +177,7 @@ class TwoBodies(NamedTuple):
         towards = Directions(n[..., None, :], n1[..., None, :], (-square * n)[..., None, :], w)
         for solid, turn in ((self.solid_a, a.turning), (self.solid_b, b.turning)):
             now = _less(now, solid, turn, towards)
-        return Gaps(*(x[..., None] for x in now)), pace, where
+        return Gaps(*(x[..., None] for x in now)), pace, parts
 
 
 def _less(now: Gaps, solid: Solid, turn: Turning, towards: Directions) -> Gaps:
@@ -222,13 +216,13 @@ def _core(solid: Solid, motion: Motion) -> Array:
     return motion.position[..., None, :]
 
 
-def _oval(solid: Solid, motion: Motion) -> Oval:
+def _convex_body(solid: Solid, motion: Motion) -> ConvexBody:
     size, core = _size(solid), _core(solid, motion)
     if not isinstance(solid.shape, Ellipsoid):
-        return Oval(core, size, None, jnp.ones_like(size))
+        return ConvexBody(core, size, None, jnp.ones_like(size))
     axes = solid.shape.semi_axes / size[..., None]
     unit = axes[..., None] * jnp.swapaxes(rotation_matrix(motion.orientation), -1, -2)
-    return Oval(core, size, unit, jnp.min(axes, -1))
+    return ConvexBody(core, size, unit, jnp.min(axes, -1))
 
 
 def _size(solid: Solid) -> Scalar:

@@ -9,21 +9,16 @@ from jax import lax
 from jimpact.contact.body import Body, immovable
 from jimpact.geometry.rotation import Motion, rotation_matrix
 from jimpact.geometry.shapes import Gaps, Planes, Sphere, gaps, reach, touching_point
-from jimpact.simulation.flight import (
+from jimpact.simulation.free_motion import Solid, body_of, fly, later, turning
+from jimpact.simulation.time_of_impact import (
     NEAR,
     Contact,
-    Look,
-    Meeting,
     Noise,
-    Solid,
-    Touch,
-    body_of,
-    closed,
+    Sight,
+    TimeOfImpact,
     first_root,
-    fly,
-    later,
     search,
-    turning,
+    touching_gaps,
 )
 from jimpact.types import Array, Flag, Scalar, Vector3, Whole
 
@@ -48,35 +43,35 @@ class BodyAndPlanes(NamedTuple):
         now = gaps(self.solid.shape, turning(self.solid, motion), self.planes, motion, self.gravity)
         return jnp.min(now.value + self._near(motion), (-1, -2)), reach(self.solid.shape)
 
-    def meet(self, motion: Motion, limit: Scalar, rest: Scalar, going: Flag) -> Meeting:
+    def time_of_impact(self, motion: Motion, limit: Scalar, rest: Scalar, going: Flag) -> TimeOfImpact:
         """The first contact with a plane that the body approaches: its time, and the indices of point and plane."""
         self, start, limit, rest = lax.stop_gradient((self, motion, limit, rest))
         fastest = turning(self.solid, start).fastest
 
-        def see(motion: Motion) -> Look:
+        def see(motion: Motion) -> Sight:
             now = gaps(self.solid.shape, turning(self.solid, motion), self.planes, motion, self.gravity)
             noise = Noise(self._near(motion), self._rate_noise(motion), rest[..., None, None])
-            now, touching, slow = closed(now, noise)
-            return Look(now, fastest, self._outside(motion), _fastest(now, touching, slow))
+            now, touching, slow = touching_gaps(now, noise)
+            return Sight(now, fastest, self._outside(motion), *_fastest(now, touching, slow))
 
         return search(see, self.fly, start, limit, going)
 
-    def touch(self, motion: Motion, which: tuple[Whole, Whole]) -> Touch:
+    def contact(self, motion: Motion, parts: tuple[Whole, Whole]) -> Contact:
         """The contact of a point of the body with a plane."""
-        point, plane = which
+        point, plane = parts
         met = jax.tree.map(lambda a: _taken(a, plane), self.planes)
         arm = touching_point(self.solid.shape, rotation_matrix(motion.orientation), met.normal, point)
         at = motion.position + arm
         gap = jnp.sum(met.normal * at, -1) - met.offset
-        return Touch(gap, at, met.normal, met.friction, met.restitution, (body_of(self.solid, motion), immovable()))
+        return Contact(gap, at, met.normal, met.friction, met.restitution, (body_of(self.solid, motion), immovable()))
 
     def moved(self, motion: Motion, bodies: tuple[Body, Body]) -> Motion:
         """The motion with the velocities of the bodies."""
         return motion._replace(velocity=bodies[0].velocity, angular_velocity=bodies[0].angular_velocity)
 
-    def number(self, which: tuple[Whole, Whole]) -> Whole:
+    def number(self, parts: tuple[Whole, Whole]) -> Whole:
         """Index of the plane."""
-        return which[1]
+        return parts[1]
 
     def _near(self, motion: Motion) -> Array:
         """Round-off of a gap."""
@@ -100,12 +95,12 @@ class BodyAndPlanes(NamedTuple):
         return jnp.min(time, (-1, -2))
 
 
-def _fastest(now: Gaps, touching: Flag, slow: Flag) -> Contact:
-    """The contact with the fastest approach."""
+def _fastest(now: Gaps, touching: Flag, slow: Flag) -> tuple[Flag, Flag, tuple[Whole, Whole]]:
+    """Whether a point touches a plane, whether this is slow, and which point and plane approach fastest."""
     flat = lambda a: a.reshape((*a.shape[:-2], a.shape[-2] * a.shape[-1]))  # noqa: E731
     best = jnp.argmax(flat(jnp.where(touching, -now.rate, -jnp.inf)), -1)
     taken = jnp.take_along_axis(flat(slow), best[..., None], -1)[..., 0]
-    return Contact(touching.any((-1, -2)), taken, (best // slow.shape[-1], best % slow.shape[-1]))
+    return touching.any((-1, -2)), taken, (best // slow.shape[-1], best % slow.shape[-1])
 
 
 def _taken(a: Array, index: Whole) -> Array:

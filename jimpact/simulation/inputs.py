@@ -12,7 +12,7 @@ from jimpact.geometry.rotation import Motion
 from jimpact.geometry.shapes import Ellipsoid, Hull, Planes, Shape, Sphere, reach
 from jimpact.simulation.body_body import Pair, TwoBodies
 from jimpact.simulation.body_planes import BodyAndPlanes
-from jimpact.simulation.flight import Solid, chosen
+from jimpact.simulation.free_motion import Solid, chosen
 from jimpact.types import Array, ArrayLike, Flag, Scalar
 from jimpact.validation import check_batch, floating
 

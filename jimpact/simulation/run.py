@@ -12,7 +12,7 @@ from jimpact.contact.body import transform
 from jimpact.geometry.rotation import Motion, rotation_matrix
 from jimpact.simulation.body_body import TwoBodies
 from jimpact.simulation.body_planes import BodyAndPlanes
-from jimpact.simulation.flight import Solid, chosen
+from jimpact.simulation.free_motion import Solid, chosen
 from jimpact.simulation.inputs import GRAVITY, MOTION_TAILS
 from jimpact.types import Array, ArrayLike, Flag, Scalar, Whole
 from jimpact.validation import check_batch, floating
@@ -26,7 +26,7 @@ class Ending(IntEnum):
     DURATION = 0  # the duration has passed
     IMPACTS = 1  # the number of impacts was reached: `end` is just after the last
     RESTING = 2  # a lasting contact, see `simulate.py`: `end` is at its beginning
-    FREE = 3  # the body never reaches another plane: `end` is just after the last impact
+    FREE = 3  # nothing is touched any more: `end` is just after the last impact
     OVERLAPPING = 4  # the body is inside a plane, or inside the other body, at the start
     INVALID = 5  # input not usable
     UNFINISHED = 6  # the next contact was not found within bounds, or its impact is neither OK nor SEPARATING
@@ -36,8 +36,8 @@ REASONS = {
     Ending.DURATION: "the time was over",
     Ending.IMPACTS: "the number of impacts was reached",
     Ending.RESTING: "a lasting contact began: the body then slides, rolls or rests, which is no impact",
-    Ending.FREE: "the body flies on, and reaches no further plane",
-    Ending.OVERLAPPING: "the body is inside a plane at the start; move its position",
+    Ending.FREE: "nothing is touched any more",
+    Ending.OVERLAPPING: "the body is inside a plane, or inside the other body, at the start; move its position",
     Ending.INVALID: "input not usable: check mass, inertia, sizes, quaternion, friction, restitution",
     Ending.UNFINISHED: "the next contact was not found, or its impact has no answer under this law; try another law",
 }
@@ -47,7 +47,7 @@ class Bounces(NamedTuple):
     """The impacts of a run, in order of time; entries after the last are nan or -1. k is the number of entries."""
 
     time: Float[Array, "... k"]  # s
-    plane: Int[Array, "... k"]  # index of the plane
+    plane: Int[Array, "... k"]  # index of the plane; 0 for two bodies
     point: Float[Array, "... k 3"]  # of contact, world axes, m
     impulse: Float[Array, "... k 3"]  # on the body, world axes, N s
     energy_change: Float[Array, "... k"]  # J

@@ -26,9 +26,10 @@ from jimpact.contact.body import Body
 from jimpact.geometry.rotation import Motion
 from jimpact.geometry.shapes import Planes
 from jimpact.outcome import Outcome
-from jimpact.simulation.flight import Meeting, Solid, Touch, chosen
+from jimpact.simulation.free_motion import Solid, chosen
 from jimpact.simulation.inputs import EXTRA, GRAVITY, Inputs, body_inputs, harmless, pair_inputs
 from jimpact.simulation.run import Bounces, Ending, Run, masked
+from jimpact.simulation.time_of_impact import Contact, TimeOfImpact
 from jimpact.types import Array, ArrayLike, Flag, Scalar, Vector3, Whole
 
 __all__ = ["MOST", "simulate", "simulate_pair"]
@@ -143,35 +144,37 @@ def _bounce(given: Inputs, hit: Any, state: _State, allowed: Flag) -> tuple[_Sta
     """A flight and its impact. After the last allowed impact the body flies only if no contact follows."""
     state, met = _flight(given, state, allowed)
     going = state.ending == GOING
-    touch = given.world.touch(state.motion, met.which)
-    found = _hit(given, hit, touch, going)
+    contact = given.world.contact(state.motion, met.parts)
+    found = _hit(given, hit, contact, going)
     known = (found.impact.outcome == Outcome.OK) | (found.impact.outcome == Outcome.SEPARATING)
     good = going & known
     new = given.world.moved(state.motion, (found.body_a, found.body_b))
     after = jax.tree.map(partial(chosen, good), new, state.motion)
-    impulse = touch.bodies[0].mass[..., None] * (found.body_a.velocity - touch.bodies[0].velocity)
-    change = 0.5 * _dot(impulse, _slip(touch, touch.bodies) + _slip(touch, (found.body_a, found.body_b)))
+    impulse = contact.bodies[0].mass[..., None] * (found.body_a.velocity - contact.bodies[0].velocity)
+    change = 0.5 * _dot(
+        impulse, _contact_velocity(contact, contact.bodies) + _contact_velocity(contact, (found.body_a, found.body_b))
+    )
     ending = jnp.where(going & ~known, Ending.UNFINISHED, state.ending).astype(jnp.int32)
-    number = jnp.where(good, given.world.number(met.which), -1).astype(jnp.int32)
-    record = Bounces(state.time, number, touch.point, impulse, change, state.motion, after)
+    number = jnp.where(good, given.world.number(met.parts), -1).astype(jnp.int32)
+    record = Bounces(state.time, number, contact.point, impulse, change, state.motion, after)
     return _State(after, state.time, ending), record
 
 
-def _flight(given: Inputs, state: _State, allowed: Flag) -> tuple[_State, Meeting]:
+def _flight(given: Inputs, state: _State, allowed: Flag) -> tuple[_State, TimeOfImpact]:
     """The flight to the next contact, or to the end. A lane that collides next has the ending GOING."""
     world, going, left = given.world, state.ending == GOING, given.duration - state.time
-    met = world.meet(state.motion, left, given.rest, going)
-    over = going & met.finished & ~met.touched
+    met = world.time_of_impact(state.motion, left, given.rest, going)
+    over = going & met.finished & ~met.touching
     free = over & jnp.isposinf(met.time)
-    resting = going & met.touched & met.resting
-    enough = going & met.touched & ~met.resting & ~allowed
-    moved = going & (met.touched | over) & ~free & ~enough
-    time = jnp.where(moved, jnp.where(met.touched, met.time, left), 0)
+    resting = going & met.touching & met.slow
+    enough = going & met.touching & ~met.slow & ~allowed
+    moved = going & (met.touching | over) & ~free & ~enough
+    time = jnp.where(moved, jnp.where(met.touching, met.time, left), 0)
     there: Any = world.fly(state.motion, time)
     followed = reduce(jnp.logical_and, (jnp.isfinite(a).all(-1) for a in jax.tree.leaves(there)))
     moved &= followed
-    delay = _delay(world.touch(there, met.which), world.gravity, -time, left - time)
-    delay = jnp.where(moved & met.touched & ~met.resting, delay, 0)
+    delay = _delay(world.contact(there, met.parts), world.gravity, -time, left - time)
+    delay = jnp.where(moved & met.touching & ~met.slow, delay, 0)
     motion = jax.tree.map(partial(chosen, moved), world.later(there, delay), state.motion)
     ending = jnp.where(over, jnp.where(free, Ending.FREE, Ending.DURATION), state.ending)
     ending = jnp.where(resting, Ending.RESTING, jnp.where(enough, Ending.IMPACTS, ending))
@@ -179,14 +182,14 @@ def _flight(given: Inputs, state: _State, allowed: Flag) -> tuple[_State, Meetin
     return _State(motion, state.time + jnp.where(moved, time + delay, 0), ending.astype(jnp.int32)), met
 
 
-def _delay(touch: Touch, gravity: Vector3, least: Scalar, most: Scalar) -> Scalar:
+def _delay(contact: Contact, gravity: Vector3, least: Scalar, most: Scalar) -> Scalar:
     """A time whose value corrects round-off, and whose derivative is that of the time of impact, the root of the gap.
 
     The search reached the contact in steps, and round-off grows if the spin is unstable. The correction is limited to a
     time in which the contact approaches steadily, and to `least` and `most`.
     """
-    gap, (fixed, gravity, least, most) = touch.gap, lax.stop_gradient((touch, gravity, least, most))
-    rate = _dot(fixed.normal, _slip(fixed, fixed.bodies))
+    gap, (fixed, gravity, least, most) = contact.gap, lax.stop_gradient((contact, gravity, least, most))
+    rate = _dot(fixed.normal, _contact_velocity(fixed, fixed.bodies))
     safe = jnp.where(rate < 0, rate, -1)
     swings = (_length(x.angular_velocity) ** 2 * _length(fixed.point - x.position) for x in fixed.bodies)
     steady = UNSTEADY * jnp.maximum(-rate, 0) / sum(swings, _length(gravity) + jnp.finfo(rate.dtype).tiny)
@@ -194,18 +197,18 @@ def _delay(touch: Touch, gravity: Vector3, least: Scalar, most: Scalar) -> Scala
     return -(gap - fixed.gap) / safe + late.astype(gap.dtype)
 
 
-def _hit(given: Inputs, hit: Any, touch: Touch, going: Flag) -> Any:
+def _hit(given: Inputs, hit: Any, contact: Contact, going: Flag) -> Any:
     """The collision; lanes that do not collide solve a harmless stand-in."""
-    a, b = touch.bodies
-    a = a._replace(velocity=jnp.where(going[..., None], a.velocity, -touch.normal))
+    a, b = contact.bodies
+    a = a._replace(velocity=jnp.where(going[..., None], a.velocity, -contact.normal))
     a, b = (x._replace(angular_velocity=jnp.where(going[..., None], x.angular_velocity, 0)) for x in (a, b))
     b = b._replace(velocity=jnp.where(going[..., None], b.velocity, 0))
-    return hit(a, b, touch.point, touch.normal, touch.friction, touch.restitution, **given.extra)
+    return hit(a, b, contact.point, contact.normal, contact.friction, contact.restitution, **given.extra)
 
 
-def _slip(touch: Touch, bodies: tuple[Body, Body]) -> Vector3:
+def _contact_velocity(contact: Contact, bodies: tuple[Body, Body]) -> Vector3:
     """Velocity of body a's point of contact relative to body b's, world axes."""
-    a, b = (x.velocity + jnp.cross(x.angular_velocity, touch.point - x.position) for x in bodies)
+    a, b = (x.velocity + jnp.cross(x.angular_velocity, contact.point - x.position) for x in bodies)
     return a - b
 
 

@@ -67,7 +67,7 @@ def look_ahead(lane: Lane, state: State, at: View, rule: StopRule) -> Ahead:
     begins = at_rest & ~c & ~rises & ~stops  # a further compression
     ledger = ledger._replace(phase=ledger.phase + begins.astype(jnp.int8))
     overshot = (v > 0) & (ledger.phase == 0)  # later compressions begin within a landing error of v = 0
-    crosses = _crossing(lane, at, v, slopes, ledger.compressing, overshot)
+    crosses = _crossing(lane, v, slopes, ledger.compressing, overshot)
     event = where(ledger.compressing, crosses, jnp.minimum(distance, crosses))
     missed = ~c & rises & (v < 0) & ~at_rest  # the last step passed the start of a compression: step back to it
     back = -(k + sqrt(k * k - 2 * k2 * v)) / where(k2 > 0, k2, 1)
@@ -83,7 +83,7 @@ def _is_here(lane: Lane, state: State, at: View, x: Scalar, curved: Scalar) -> F
     return small & (x * x * curved <= max(LANDED, ROUND * float(jnp.finfo(x.dtype).eps)) * size)
 
 
-def _crossing(lane: Lane, at: View, v: Scalar, slopes: Slopes, compressing: Flag, overshot: Flag) -> Scalar:
+def _crossing(lane: Lane, v: Scalar, slopes: Slopes, compressing: Flag, overshot: Flag) -> Scalar:
     """Normal impulse to the next v = 0, with v rising in compression and falling in restitution."""
     k, k2, fade = slopes
     sign = where(compressing, jnp.ones_like(v), -1)

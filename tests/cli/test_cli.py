@@ -16,7 +16,7 @@ import pytest  # noqa: E402
 from jimpact import __version__  # noqa: E402
 from jimpact.cli.main import main  # noqa: E402
 from jimpact.schemas.config import ConfigError  # noqa: E402
-from jimpact.schemas.impact import load, parse  # noqa: E402
+from jimpact.schemas.scene import load, parse  # noqa: E402
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 PRINTED = 1e-8  # the published impulse has eight decimals

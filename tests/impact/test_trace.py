@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jimpact
-from jimpact.tracing import Events
+from jimpact.impact_path import Events
 
 ROUND = 1e-9  # round-off of a path read off the same steps
 TRAPEZOID = 1e-3  # of the work scale, with SAMPLES points

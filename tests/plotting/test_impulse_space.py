@@ -11,8 +11,8 @@ from matplotlib.path import Path
 
 import jimpact
 from jimpact import Impact, Outcome
-from jimpact.plotting import impulse_plane as plot_space
-from jimpact.plotting.impulse_plane import REGION, impulse_space, permissible_region, reached
+from jimpact.plotting import impulse_figures as plot_space
+from jimpact.plotting.impulse_figures import REGION, impulse_space, permissible_region, reached
 
 permissible, solve_planar = jax.jit(jimpact.permissible), jax.jit(jimpact.solve_planar, static_argnames="law")
 

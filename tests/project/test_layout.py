@@ -20,7 +20,7 @@ DEEPEST = 12  # rooms, each of which imports from the next
 ROOMS = [
     *("types", "numerics", "roots", "control_flow", "validation", "outcome"),
     *("contact", "geometry", "slip", "laws", "impact"),
-    *("planar", "tracing", "diagnostics", "collision", "simulation", "identify"),
+    *("planar", "impact_path", "diagnostics", "collision", "simulation", "identify"),
     *("io", "output", "plotting", "schemas", "reproduce", "interop", "cli", "__main__"),
 ]
 RANK = {name: rank for rank, name in enumerate(ROOMS)}
