@@ -11,9 +11,9 @@ from jimpact.outcome import Impact, Outcome
 from jimpact.types import Array, ArrayLike
 from jimpact.validation import check_batch, floating
 
-__all__ = ["LETTERS", "MODES", "Margins", "event_sequence", "in_order", "permissible"]
+__all__ = ["EVENT_LETTERS", "MODES", "Margins", "event_sequence", "in_order", "permissible"]
 
-LETTERS = (
+EVENT_LETTERS = (
     ("line_start", "l"),
     ("slip_end", "s"),
     ("compression_end", "c"),
@@ -74,7 +74,7 @@ def event_sequence(impact: Impact) -> str | np.ndarray:
         codes = np.asarray(impact.outcome)
     except jax.errors.TracerArrayConversionError:
         raise TypeError("event_sequence looks at values; call it on the result, outside jit, grad and vmap") from None
-    fields = [np.asarray(getattr(impact.info, name)) for name, _ in LETTERS]
+    fields = [np.asarray(getattr(impact.info, name)) for name, _ in EVENT_LETTERS]
     out = np.empty(codes.shape, dtype=object)
     for lane in np.ndindex(codes.shape):
         there = codes[lane] in (Outcome.OK, Outcome.UNFINISHED)
@@ -83,7 +83,7 @@ def event_sequence(impact: Impact) -> str | np.ndarray:
 
 
 def in_order(line: float, slip: float, *phases: float) -> list[tuple[float, str]]:
-    """The events of `LETTERS` that happened, as (normal impulse, letter) in order."""
+    """The events of `EVENT_LETTERS` that happened, as (normal impulse, letter) in order."""
     line = np.nan if line >= slip else line  # from zero slip on there is no direction
-    found = zip((line, slip, *phases), (letter for _, letter in LETTERS), strict=True)
+    found = zip((line, slip, *phases), (letter for _, letter in EVENT_LETTERS), strict=True)
     return sorted((float(at), letter) for at, letter in found if not np.isnan(at))

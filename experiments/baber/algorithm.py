@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import Field
 
-from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, solve_many, unit
+from jimpact.reproduce import Computed, LabelledProgress, Picture, Result, claimed, solve_many, unit
 from jimpact.schemas.config import Matrix, Name, Table
 
 from .bodies import Pairs, drawn, pushed, resolved, separation_velocity
@@ -44,7 +44,7 @@ class End(NamedTuple):
     how: str
 
 
-def run(form: Form, progress: Progress) -> Result:
+def run(form: Form, progress: LabelledProgress) -> Result:
     """Convergence of the printed algorithm, its test 3(c), and the other misprints."""
     arguments = ("inverse_inertia", "velocity", "friction", "restitution")
     impacts = Impacts(*(np.array([getattr(impact, key) for impact in form.impact], float) for key in arguments))
@@ -77,7 +77,7 @@ def run(form: Form, progress: Progress) -> Result:
     return Result(computed, [_draw(form.steps, names, errors)], [grid("algorithm", rows)])
 
 
-def _formulas(form: Form, progress: Progress) -> dict[str, Computed]:
+def _formulas(form: Form, progress: LabelledProgress) -> dict[str, Computed]:
     """Two formulas: the momenta of 3.2, with both arms, and both sides of the last equation of section 3.10."""
     (a, b), _, impact = resolved(drawn(form.pairs), progress)
     u, p = separation_velocity(a, b), impact.impulse

@@ -17,7 +17,7 @@ from pydantic import Field
 from scipy.spatial.transform import Rotation
 
 import jimpact
-from jimpact.reproduce import UP, Computed, Progress, Result, claimed, only, solve_many
+from jimpact.reproduce import UP, Computed, LabelledProgress, Result, claimed, only, solve_many
 from jimpact.schemas.config import NotNegative, PositiveRange, Table
 
 from .crowd import Random, relative
@@ -66,7 +66,7 @@ class Scene(NamedTuple):
     restitution: np.ndarray
 
 
-def run(form: Form, progress: Progress) -> Result:
+def run(form: Form, progress: LabelledProgress) -> Result:
     """The paper's set-up and axes against those of jimpact."""
     scene = drawn(form.pairs)
     (a, b), R, impact = resolved(scene, progress)
@@ -85,7 +85,7 @@ def run(form: Form, progress: Progress) -> Result:
     return Result(computed)
 
 
-def resolved(scene: Scene, progress: Progress) -> tuple[tuple[Bodies, Bodies], np.ndarray, jimpact.Impact]:
+def resolved(scene: Scene, progress: LabelledProgress) -> tuple[tuple[Bodies, Bodies], np.ndarray, jimpact.Impact]:
     """Steps 1 to 6: bodies in axes of the contact, the rotation to these, and the impact."""
     R = to_normal(scene.f)
     a, b = rotated(scene.a, R), rotated(scene.b, R)

@@ -13,7 +13,17 @@ from scipy.interpolate import CubicHermiteSpline
 import jimpact
 from jimpact.impact_path import Path
 from jimpact.plotting.impact import COMPRESSION, PATH, RESTITUTION
-from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, numbers, only, solve_many, trace_many
+from jimpact.reproduce import (
+    Computed,
+    LabelledProgress,
+    Picture,
+    Result,
+    claimed,
+    numbers,
+    only,
+    solve_many,
+    trace_many,
+)
 from jimpact.reproduce.bodies import body_at, heading, touching, unit
 from jimpact.schemas.config import ConfigError, Matrix, Positive, Table, Vector
 
@@ -51,7 +61,7 @@ class Track(NamedTuple):
     extremes: np.ndarray  # and its values
 
 
-def run(form: Form, progress: Progress) -> Result:
+def run(form: Form, progress: LabelledProgress) -> Result:
     """Body, roots and extrema of the example."""
     K, track = contact(form)
     given = form.impact
@@ -149,7 +159,7 @@ def _draw(track: Track, end: float, given: ImpactForm) -> Picture:
     return picture
 
 
-def jump(form: Form, progress: Progress) -> Result:
+def jump(form: Form, progress: LabelledProgress) -> Result:
     """The restitution of the jump, and the impulse on both sides of it."""
     K, track = contact(form)
     compressed, released = np.interp(track.zeros[:2], track.path.normal_impulse, track.path.work)

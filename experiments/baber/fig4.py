@@ -9,7 +9,7 @@ from scipy.interpolate import CubicHermiteSpline
 
 import jimpact
 from jimpact.impact_path import Path
-from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, numbers, solve_many, trace_many
+from jimpact.reproduce import Computed, LabelledProgress, Picture, Result, claimed, numbers, solve_many, trace_many
 from jimpact.reproduce.bodies import heading, unit
 from jimpact.schemas.config import ConfigError, Matrix, NotNegative, Positive, Table
 
@@ -36,7 +36,7 @@ class Form(Table):
     directions: Many  # of which it is asked which reach the origin
 
 
-def run(form: Form, progress: Progress) -> Result:
+def run(form: Form, progress: LabelledProgress) -> Result:
     """Inverse, rays, and the sixteen paths."""
     K, mu = np.array(form.inverse_inertia), form.friction
     directions = jimpact.invariant_directions(K, mu)[0]
@@ -67,7 +67,7 @@ def run(form: Form, progress: Progress) -> Result:
     return Result(computed, [_draw(path.sliding_velocity, angles)], [grid("fig4", rows)])
 
 
-def _regions(K: np.ndarray, angles: np.ndarray, form: Form, progress: Progress) -> dict[str, Computed]:
+def _regions(K: np.ndarray, angles: np.ndarray, form: Form, progress: LabelledProgress) -> dict[str, Computed]:
     """All directions around the circle: which stop, and where slip points in the end."""
     count, (diverging, low, _, high) = form.directions, angles
     degrees = 360 * np.arange(count) / count

@@ -20,7 +20,7 @@ from pydantic import Field
 from scipy.spatial.transform import Rotation
 
 import jimpact
-from jimpact.reproduce import Computed, Picture, Progress, Result, heading, only, solve_many, trace_many
+from jimpact.reproduce import Computed, LabelledProgress, Picture, Result, heading, only, solve_many, trace_many
 from jimpact.schemas.config import ConfigError, Positive, Share, Table
 
 from .crowd import FAMILIES, Crowd, Impacts, Turning, box_inverse_inertia, relative
@@ -50,7 +50,7 @@ class Form(Table):
     box: BoxForm
 
 
-def run(form: Form, progress: Progress) -> Result:
+def run(form: Form, progress: LabelledProgress) -> Result:
     """How often, and by how much, the readings differ."""
     computed: dict[str, Computed] = {}
     rows: list[list[str]] = []
@@ -82,7 +82,7 @@ def run(form: Form, progress: Progress) -> Result:
     return Result(computed, [_draw(found)], [grid("mirtich", rows)])
 
 
-def readings(impacts: Impacts, progress: Progress) -> dict[str, np.ndarray]:
+def readings(impacts: Impacts, progress: LabelledProgress) -> dict[str, np.ndarray]:
     """The three ends of impacts that compress twice, beside one another; arrays (n,)."""
     whole = solve_many(*impacts, progress=progress)
     work = solve_many(*impacts._replace(e=0 * impacts.e), progress=progress).info.compression_work

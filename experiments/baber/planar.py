@@ -8,7 +8,7 @@ import numpy as np
 
 import jimpact
 from jimpact.planar import in_space
-from jimpact.reproduce import Progress, Result, claimed, only, solve_many
+from jimpact.reproduce import LabelledProgress, Result, claimed, only, solve_many
 from jimpact.schemas.config import NotNegative, PositiveRange, Share
 
 from .bodies import Bodies
@@ -30,7 +30,7 @@ class Form(Bordered):
     immovable: Share  # share of impacts with one immovable body
 
 
-def run(form: Form, progress: Progress) -> Result:
+def run(form: Form, progress: LabelledProgress) -> Result:
     """The three ways to one impulse."""
     rng = np.random.default_rng(form.seed)
     drawn = zip(*(_pair(form, rng) for _ in range(form.count)), strict=True)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from jimpact.reproduce import Computed, Progress, Result, claimed, directions_many, heading, only
+from jimpact.reproduce import Computed, LabelledProgress, Result, claimed, directions_many, heading, only
 from jimpact.schemas.config import Table
 
 from .crowd import Count, Crowd, matrices, rate, stick_ratio
@@ -31,7 +31,7 @@ class Form(Table):
     crowd: Crowd
 
 
-def run(form: Form, progress: Progress) -> Result:
+def run(form: Form, progress: LabelledProgress) -> Result:
     """Existence, uniqueness and formulas of the rays."""
     K, _, mu, _ = matrices(form.crowd)
     directions, growths = directions_many(K, mu)

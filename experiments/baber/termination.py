@@ -15,7 +15,7 @@ import numpy as np
 from scipy.integrate import cumulative_trapezoid, trapezoid
 
 import jimpact
-from jimpact.reproduce import Computed, Progress, Result, claimed, directions_many, solve_many, trace_many
+from jimpact.reproduce import Computed, LabelledProgress, Result, claimed, directions_many, solve_many, trace_many
 from jimpact.reproduce.bodies import heading, unit
 from jimpact.schemas.config import Table
 
@@ -46,7 +46,7 @@ class Form(Table):
     turning: Crowd
 
 
-def run(form: Form, progress: Progress) -> Result:
+def run(form: Form, progress: LabelledProgress) -> Result:
     """Outcomes, modes, compressions and works of a large number of random impacts."""
     crowds = {name: family(getattr(form, name)) for name, family in FAMILIES.items()}
     ends = {name: solve_many(*impacts, progress=progress) for name, impacts in crowds.items()}
@@ -99,7 +99,7 @@ def _after_zero_slip(crowd: Crowd) -> dict[str, Computed]:
     return found
 
 
-def _newton(form: Form, progress: Progress) -> dict[str, Computed]:
+def _newton(form: Form, progress: LabelledProgress) -> dict[str, Computed]:
     """Newton's law with friction and without, beside Stronge's rule (3.4); and slip that stays as it is.
 
     With the least friction that sticks, slip against the force that would hold it goes on as it is.
@@ -127,7 +127,7 @@ def _newton(form: Form, progress: Progress) -> dict[str, Computed]:
     }
 
 
-def _converging(crowd: Crowd, progress: Progress) -> dict[str, Computed]:
+def _converging(crowd: Crowd, progress: LabelledProgress) -> dict[str, Computed]:
     """Appendix C on a crowd that starts off the rays."""
     impacts = matrices(crowd)
     turn = Turning.of(impacts)
@@ -148,7 +148,7 @@ def _converging(crowd: Crowd, progress: Progress) -> dict[str, Computed]:
     }
 
 
-def _never(impacts: Impacts, turn: Turning, progress: Progress) -> Computed:
+def _never(impacts: Impacts, turn: Turning, progress: LabelledProgress) -> Computed:
     """The same slip, further and further: each approach speed is the same path with a later end."""
     v = np.tile(impacts.u, (len(APPROACHES), 1, 1))
     v[..., 2] = -np.array(APPROACHES)[:, None]

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jimpact
-from jimpact.reproduce import UP, Computed, Progress, Result, claimed, touching
+from jimpact.reproduce import UP, Computed, LabelledProgress, Result, claimed, touching
 
 from .baselines import energy, gap, length, times
 from .forms import Laws
@@ -25,7 +25,7 @@ MASSES = 0.5  # share of the least mobility, given to the masses of these bodies
 FRAME = np.array([3.0, -2.0, 5.0])  # m/s, of a moving observer
 
 
-def run(config: Laws, progress: Progress) -> Result:
+def run(config: Laws, progress: LabelledProgress) -> Result:
     impacts = joined(config.population)
     rng = np.random.default_rng(config.population.seed + 1)
     one, two = impacts.plastic()

@@ -7,7 +7,7 @@ there are none, or some.
 import numpy as np
 
 from jimpact.plotting.impulse_figures import STYLES
-from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, only
+from jimpact.reproduce import Computed, LabelledProgress, Picture, Result, claimed, only
 
 from .baselines import Impacts, gap
 from .forms import TEXTS, Laws
@@ -19,7 +19,7 @@ BINS = 12
 Answers = dict[str, Answer]
 
 
-def run(config: Laws, progress: Progress) -> Result:
+def run(config: Laws, progress: LabelledProgress) -> Result:
     impacts, count = joined(config.population), config.population.count
     kinds = {kind: slice(k * count, (k + 1) * count) for k, kind in enumerate(KINDS)}
     answers = {law: answer(impacts, law, progress) for law in LAWS}

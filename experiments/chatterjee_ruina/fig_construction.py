@@ -9,7 +9,7 @@ from mpl_toolkits.mplot3d.axes3d import Axes3D
 
 import jimpact
 from jimpact.plotting.impulse_figures import permissible_region
-from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, only, solve_many
+from jimpact.reproduce import Computed, LabelledProgress, Picture, Result, claimed, only, solve_many
 
 from .baselines import Impacts, energy, gap, length, plastic, routh, smith_path, whittaker
 from .forms import TEXTS, Construction, Scene, Solid
@@ -24,7 +24,7 @@ FAR = np.linspace(-9, 9, 3)[:, None]  # along a line, beyond the frame
 ELLIPSOID, CONE, REACH, FACE = "#8D99A6", "#E69F00", "#B8A400", "#F0E442"
 
 
-def figure_1(config: Construction, progress: Progress) -> Result:
+def figure_1(config: Construction, progress: LabelledProgress) -> Result:
     """Points O, A, B, C and a point D with restitution below 1 that gains energy."""
     impact = flat(config.scene)
     one, two = impact.plastic()
@@ -44,7 +44,7 @@ def figure_1(config: Construction, progress: Progress) -> Result:
     return Result(found, [TEXTS.picture("fig1", figure)])
 
 
-def figure_2(config: Solid, progress: Progress) -> Result:
+def figure_2(config: Solid, progress: LabelledProgress) -> Result:
     """The reach of the new law is a piece of a plane."""
     W, v, mu = np.array(config.inverse_inertia), np.array(config.velocity), config.friction
     e, e_t = np.meshgrid(np.linspace(0, 1, SAMPLES), np.linspace(-1, 1, SAMPLES), indexing="ij")
@@ -56,7 +56,7 @@ def figure_2(config: Solid, progress: Progress) -> Result:
     return Result({"CR-fig2": reach, "CR-fig2-shape": only()}, [_solid_picture(config, P, one, two)])
 
 
-def figure_3(config: Construction, progress: Progress) -> Result:
+def figure_3(config: Construction, progress: LabelledProgress) -> Result:
     """The construction, and the laws of Routh, Smith and Whittaker in it."""
     impact, impacts = flat(config.scene), planar(joined(config.population))
     x, y = permissible_region(*impact[:3]).T
@@ -105,7 +105,7 @@ def _level(impact: Impacts, e: float) -> np.ndarray:
     return (1 + e) * impact.plastic()[0] + FAR * [-impact.W[1, 1], impact.W[1, 0]]
 
 
-def _batch(impacts: Impacts, progress: Progress) -> dict[str, Computed]:
+def _batch(impacts: Impacts, progress: LabelledProgress) -> dict[str, Computed]:
     """Construction against solver on planar impacts."""
     W, v, n, found = impacts.W, impacts.v, len(impacts.mu), {}
     planes = W[:, ::2, ::2], v[:, ::2], impacts.mu

@@ -8,7 +8,7 @@ import numpy as np
 
 from jimpact.planar import in_space
 from jimpact.plotting.impulse_figures import REGION, permissible_region, reached
-from jimpact.reproduce import Picture, Progress, Result, claimed, only, solve_many
+from jimpact.reproduce import LabelledProgress, Picture, Result, claimed, only, solve_many
 
 from .baselines import Impacts, energy, length
 from .forms import TEXTS, Scene
@@ -24,7 +24,7 @@ PRINTED = 17  # greatest restitution of figure 9
 HINGE_LAWS = ("whittaker", "poisson", "stronge", "anitescu_potra", "smith", "chatterjee_ruina")
 
 
-def figure_4(scene: Scene, progress: Progress) -> Result:
+def figure_4(scene: Scene, progress: LabelledProgress) -> Result:
     """A generic impact: which laws leave the energy ellipse."""
     impact, paths = curves(scene, progress)
     share = {law: impact.gain(points) for law, points in paths.items()}
@@ -44,7 +44,7 @@ def figure_4(scene: Scene, progress: Progress) -> Result:
     return Result(found, [_picture("fig4", scene, paths)])
 
 
-def figure_5(scene: Scene, progress: Progress) -> Result:
+def figure_5(scene: Scene, progress: LabelledProgress) -> Result:
     """Diagonal inertia: Whittaker's law is Routh's."""
     impact, paths = curves(scene, progress)
     off = np.abs(paths["whittaker"] - paths["poisson"]).max()
@@ -57,7 +57,7 @@ def figure_5(scene: Scene, progress: Progress) -> Result:
     return Result(found, [_picture("fig5", scene, paths)])
 
 
-def figure_6(scene: Scene, progress: Progress) -> Result:
+def figure_6(scene: Scene, progress: LabelledProgress) -> Result:
     """Grazing: who rebounds along the normal, who along the tangent."""
     impact, paths = curves(scene, progress)
     region = reached(*impact[:3], REGION)
@@ -78,7 +78,7 @@ def figure_6(scene: Scene, progress: Progress) -> Result:
     return Result(found, [_picture("fig6", scene, paths)], [TEXTS.grid("fig6", rows)])
 
 
-def figure_7(scene: Scene, progress: Progress) -> Result:
+def figure_7(scene: Scene, progress: LabelledProgress) -> Result:
     """Infinite friction: no dead stop where P_II pulls."""
     impact, paths = curves(scene, progress)
     two = impact.plastic()[1]
@@ -107,7 +107,7 @@ def figure_7(scene: Scene, progress: Progress) -> Result:
     return Result(found, [_picture("fig7", scene, paths)])
 
 
-def figure_8(scene: Scene, progress: Progress) -> Result:
+def figure_8(scene: Scene, progress: LabelledProgress) -> Result:
     """A pendulum: energy, and velocity along and across its rod, as the mobility along it goes to zero."""
     impact, paths = curves(scene, progress)
     values, axes = np.linalg.eigh(impact.W)
@@ -142,7 +142,7 @@ def figure_8(scene: Scene, progress: Progress) -> Result:
     return Result(found, [_picture("fig8", scene, paths)], [grid])
 
 
-def figure_9(scene: Scene, progress: Progress) -> Result:
+def figure_9(scene: Scene, progress: LabelledProgress) -> Result:
     """A disk near grazing: permissible impulses with restitution far above 1."""
     impact, paths = curves(scene, progress)
     rows = []

@@ -7,7 +7,7 @@ separates and has no friction.
 
 import numpy as np
 
-from jimpact.reproduce import Computed, Progress, Result, claimed, only
+from jimpact.reproduce import Computed, LabelledProgress, Result, claimed, only
 
 from .baselines import Impacts, candidate, energy, gap, length, slips, times
 from .forms import Laws
@@ -19,7 +19,7 @@ FLAT = 0.01  # of the largest singular value: more is not flat
 HALF = 0.5  # sigma of the impact that rebounds both ways
 
 
-def run(config: Laws, progress: Progress) -> Result:
+def run(config: Laws, progress: LabelledProgress) -> Result:
     impacts = joined(config.population)
     one, two = impacts.plastic()
     law, n = answer(impacts, "chatterjee_ruina", progress), len(impacts.mu)
@@ -120,7 +120,7 @@ def _brach(impacts: Impacts, e: np.ndarray, ratio: np.ndarray) -> np.ndarray:
     return along * (-(1 + e) * impacts.v[:, 2] / times(impacts.W, along)[:, 2])[:, None]
 
 
-def composite(config: Laws, progress: Progress) -> Result:
+def composite(config: Laws, progress: LabelledProgress) -> Result:
     """Mixtures of the new law with Routh's; sigma (jimpact's `mixing`) is the weight of the new law."""
     impacts = joined(config.population).every(config.population.every)
     routh, new_law = (answer(impacts, law, progress).impulse for law in ("poisson", "chatterjee_ruina"))

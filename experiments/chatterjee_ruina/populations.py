@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import jimpact
-from jimpact.reproduce import Progress, solve_many
+from jimpact.reproduce import LabelledProgress, solve_many
 
 from .baselines import Impacts, energy, length
 from .forms import Case, Population, Solid
@@ -77,7 +77,7 @@ def planar(impacts: Impacts) -> Impacts:
     return impacts._replace(W=W, v=impacts.v * [1, 0, 1])
 
 
-def answer(impacts: Impacts, law: str, progress: Progress, **options: Any) -> Answer:
+def answer(impacts: Impacts, law: str, progress: LabelledProgress, **options: Any) -> Answer:
     """One law on a batch, with the parameters that it has."""
     own = {"tangential_restitution": impacts.e_t, **options}
     own = {name: x for name, x in own.items() if name in jimpact.LAWS[law].parameters}

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from jimpact import Contacts, Outcome, collide_mechanism
-from jimpact.reproduce import Computed, Grid, Picture, Progress, Result, claimed, only, solve_many
+from jimpact.reproduce import Computed, Grid, LabelledProgress, Picture, Result, claimed, only, solve_many
 
 from .baselines import collrule, length
 from .forms import TEXTS, Material, Sequence
@@ -34,7 +34,7 @@ class Solved:
         self.ok = self.outcome == Outcome.OK
 
 
-def run(config: Sequence, progress: Progress) -> Result:
+def run(config: Sequence, progress: LabelledProgress) -> Result:
     lanes = scenes(config)
     answers = iter(resolve([lane for few in lanes.values() for lane in few], config.cut))
     solved = {name: Solved(few, [next(answers) for _ in few]) for name, few in lanes.items()}

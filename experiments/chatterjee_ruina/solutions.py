@@ -12,7 +12,7 @@ Source: Chatterjee & Ruina 1998; Whittaker's conditions and Smith's equation (8)
 
 import numpy as np
 
-from jimpact.reproduce import Progress, Result, claimed, cross, only, unit
+from jimpact.reproduce import LabelledProgress, Result, claimed, cross, only, unit
 
 from .baselines import Impacts, length
 from .forms import Laws
@@ -26,7 +26,7 @@ STEPS, STEP, CONVERGED, APART = 60, 1e-6, 1e-11, 1e-6  # of Newton's method
 LARGEST = 1e4  # m/s, and N s: what runs away is not a solution
 
 
-def run(config: Laws, progress: Progress) -> Result:
+def run(config: Laws, progress: LabelledProgress) -> Result:
     impacts = joined(config.population)
     few = impacts.every(SPARSE * config.population.every)
     counts = _whittaker_solutions(few, DIRECTIONS)

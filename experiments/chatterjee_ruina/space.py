@@ -16,7 +16,7 @@ from matplotlib.patheffects import withStroke
 import jimpact
 from jimpact.planar import in_space
 from jimpact.plotting.impulse_figures import REGION, STYLES, THINNEST, WIDEST, impulse_space
-from jimpact.reproduce import Progress, solve_many
+from jimpact.reproduce import LabelledProgress, solve_many
 
 from .baselines import Impacts
 from .forms import Scene
@@ -31,13 +31,13 @@ def flat(scene: Scene) -> Impacts:
     return Impacts(*map(np.asarray, (scene.inverse_inertia, scene.velocity, scene.friction)))
 
 
-def curve(impact: Impacts, law: str, progress: Progress, e: Any = UNIT, **own: Any) -> np.ndarray:
+def curve(impact: Impacts, law: str, progress: LabelledProgress, e: Any = UNIT, **own: Any) -> np.ndarray:
     """Impulses (n, 2) of a law; nan where it has no answer."""
     found = solve_many(*in_space(impact.W, impact.v), impact.mu, e, law=law, progress=progress, **own)
     return np.where((found.outcome == jimpact.Outcome.OK)[:, None], found.impulse[:, ::2], np.nan)
 
 
-def curves(scene: Scene, progress: Progress) -> tuple[Impacts, dict[str, np.ndarray]]:
+def curves(scene: Scene, progress: LabelledProgress) -> tuple[Impacts, dict[str, np.ndarray]]:
     """The laws of a scene that reach a curve."""
     impact = flat(scene)
     return impact, {law: curve(impact, law, progress) for law in scene.laws if law != REGION}

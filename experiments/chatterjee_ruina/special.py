@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 import jimpact
-from jimpact.reproduce import Computed, Progress, Result, claimed, only
+from jimpact.reproduce import Computed, LabelledProgress, Result, claimed, only
 
 from .baselines import Impacts, gap, length, slips
 from .forms import TEXTS, Case, Laws
@@ -24,7 +24,7 @@ KINEMATIC = ("newton", "whittaker", "smith", "chatterjee_ruina")
 WITHOUT_TANGENTIAL = ("poisson", "stronge", "newton", "whittaker", "anitescu_potra")
 
 
-def run(config: Laws, progress: Progress) -> Result:
+def run(config: Laws, progress: LabelledProgress) -> Result:
     everything = joined(config.population).every(config.population.every)
     balls = spheres(everything)
     laws = (*WITHOUT_TANGENTIAL, "smith", "chatterjee_ruina", "bilinear")
@@ -55,7 +55,9 @@ def run(config: Laws, progress: Progress) -> Result:
     return Result(found, grids=[TEXTS.grid("infinite", rows)])
 
 
-def _diagonal(config: Laws, balls: Impacts, answers: dict[str, Answer], progress: Progress) -> dict[str, Computed]:
+def _diagonal(
+    config: Laws, balls: Impacts, answers: dict[str, Answer], progress: LabelledProgress
+) -> dict[str, Computed]:
     along = spheres(balls, SECOND)._replace(v=balls.v * [1, 0, 1])
     again, unequal = (answer(along, law, progress).impulse for law in ("chatterjee_ruina", "bilinear"))
     same = max(gap(answers["bilinear"].impulse, answers["chatterjee_ruina"].impulse), gap(unequal, again))
@@ -115,7 +117,7 @@ class Seen(NamedTuple):
     flags: dict[str, dict[str, np.ndarray]]  # of each law, by column of the grid
 
     @classmethod
-    def of(cls, given: Impacts, progress: Progress) -> "Seen":
+    def of(cls, given: Impacts, progress: LabelledProgress) -> "Seen":
         """Impacts, with a slip of 1 m/s and nearly no approach."""
         slip = given.v[:, :2] / length(given.v[:, :2])[:, None]
         impacts = given._replace(v=np.column_stack([slip, np.full(len(slip), -NEARNESS)]))
@@ -136,7 +138,7 @@ class Seen(NamedTuple):
         return {law: int(own[flag].sum()) for law, own in self.flags.items()}
 
 
-def grazing(config: Laws, progress: Progress) -> Result:
+def grazing(config: Laws, progress: LabelledProgress) -> Result:
     space = drawn(config.population)["gripping"].every(config.population.every)
     grip = space.mu * length(space.W[:, :2, 2]) / np.abs(space.W[:, 0, 2])  # the friction that grips in a plane
     seen = {"plane": Seen.of(planar(space)._replace(mu=grip), progress), "space": Seen.of(space, progress)}
@@ -158,7 +160,7 @@ def grazing(config: Laws, progress: Progress) -> Result:
     return Result(found, grids=[TEXTS.grid("grazing", rows, count=len(grip))])
 
 
-def _case(case: Case, progress: Progress) -> Computed:
+def _case(case: Case, progress: LabelledProgress) -> Computed:
     """One impact that grazes ever more."""
     impacts = one(case).take(np.zeros(len(NORMAL), int))
     impacts.v[:, 2] = NORMAL

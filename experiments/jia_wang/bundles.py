@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from jimpact import reproduce
-from jimpact.reproduce import Computed, Grid, Progress, Result, claimed, cross, heading, only, unit
+from jimpact.reproduce import Computed, Grid, LabelledProgress, Result, claimed, cross, heading, only, unit
 
 from .drawing import bundle, tracks
 from .flow import flow_of
@@ -38,7 +38,7 @@ class Seen(NamedTuple):
         return np.abs(np.arctan2(cross(out, slip), slip @ out))
 
 
-def run(config: ImpactsForm, progress: Progress) -> Result:
+def run(config: ImpactsForm, progress: LabelledProgress) -> Result:
     case = config.icosahedron
     six, eight = _seen(case, config.fig6, progress), _seen(case, config.fig8, progress)
     near, around = np.split(eight.near(eight.slip), [config.fig8.count])
@@ -54,7 +54,7 @@ def run(config: ImpactsForm, progress: Progress) -> Result:
     return Result(_fig6(case, six) | _fig8(case, eight, near, around), pictures, [grid])
 
 
-def _seen(case: Case, given: Bundle, progress: Progress) -> Seen:
+def _seen(case: Case, given: Bundle, progress: LabelledProgress) -> Seen:
     directions, rates = (a[0] for a in reproduce.directions_many(case.W[None], np.array([given.friction])))
     around = np.arange(given.all_around) * 2 * np.pi / given.all_around
     slip = np.concatenate([spread(directions, given.count), unit(around)])

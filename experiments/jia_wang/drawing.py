@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
-from jimpact.diagnostics import LETTERS, in_order
+from jimpact.diagnostics import EVENT_LETTERS, in_order
 from jimpact.plotting.impact import Track, draw_hodograph
 
 CURVE, OTHER = "#1f4e9c", "#d1495b"
@@ -28,7 +28,7 @@ def tracks(path: Any) -> list[Track]:
     """The lanes of a traced batch, for drawing."""
     found = []
     for i, p in enumerate(path.normal_impulse):
-        inner = in_order(*(float(getattr(path.events, name)[i]) for name, _ in LETTERS))
+        inner = in_order(*(float(getattr(path.events, name)[i]) for name, _ in EVENT_LETTERS))
         events = (*((letter, at) for at, letter in inner), ("r", float(path.events.end[i])))
         found.append(Track(p, path.sliding_velocity[i], path.normal_velocity[i], path.impulse[i], path.work[i], events))
     return found

@@ -12,7 +12,7 @@ from scipy.integrate import quad
 import jimpact
 from jimpact import reproduce
 from jimpact.plotting.impact import Track
-from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, heading, only
+from jimpact.reproduce import Computed, LabelledProgress, Picture, Result, claimed, heading, only
 
 from . import flow
 from .bodies import events_of
@@ -36,7 +36,7 @@ class Seen(NamedTuple):
     least: float  # slip, m/s
 
 
-def run(config: ImpactsForm, progress: Progress) -> Result:
+def run(config: ImpactsForm, progress: LabelledProgress) -> Result:
     given, case, velocity = config.hodographs, config.icosahedron, velocities(config)
     friction = np.array([one.friction for one in given.instances])
     many = case.W, velocity, friction, case.restitution

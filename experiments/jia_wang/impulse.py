@@ -4,7 +4,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from jimpact.plotting import impulse_path
-from jimpact.reproduce import Computed, Progress, Result, claimed, digits_of, numbers, only, solve_many
+from jimpact.reproduce import Computed, LabelledProgress, Result, claimed, digits_of, numbers, only, solve_many
 
 from . import bodies
 from .forms import TEXTS, Icosahedron, ImpactsForm
@@ -13,7 +13,7 @@ ANGLES = 10_001  # of a full turn: interpolation is good to 1e-9 m/s
 SPIN = 1e-6  # rad/s: a unit of the last digit of the printed angular velocity of body 1
 
 
-def run(config: ImpactsForm, progress: Progress) -> Result:
+def run(config: ImpactsForm, progress: LabelledProgress) -> Result:
     scene = config.icosahedron
     v, rotation_2 = bodies.reconstructed(scene)
     bodies.same_velocity("icosahedron", scene, v)

@@ -2,7 +2,18 @@
 
 import numpy as np
 
-from jimpact.reproduce import UP, Computed, Progress, Result, body_at, claimed, digits_of, numbers, only, touching
+from jimpact.reproduce import (
+    UP,
+    Computed,
+    LabelledProgress,
+    Result,
+    body_at,
+    claimed,
+    digits_of,
+    numbers,
+    only,
+    touching,
+)
 
 from . import bodies
 from .forms import Icosahedron, ImpactsForm
@@ -14,7 +25,7 @@ MASS, RADIUS = (0.1, 10.0), (0.02, 0.5)  # kg, m
 B_23, D_23 = np.array([[11.5985, -0.910369], [-0.910369, 9.90134]]), np.array([2.44236, 1.95747])  # printed in (23)
 
 
-def run(config: ImpactsForm, progress: Progress) -> Result:
+def run(config: ImpactsForm, progress: LabelledProgress) -> Result:
     """First two balls, and a ball on a half-space, of random sizes."""
     rng, scene = np.random.default_rng(SEED), config.icosahedron
     m, r = (rng.uniform(*limits, (2, COUNT)) for limits in (MASS, RADIUS))

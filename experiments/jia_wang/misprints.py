@@ -10,7 +10,7 @@ import numpy as np
 
 import jimpact
 from jimpact.plotting.impact import Track
-from jimpact.reproduce import Computed, Progress, Result, claimed, cross, solve_many, trace_many
+from jimpact.reproduce import Computed, LabelledProgress, Result, claimed, cross, solve_many, trace_many
 
 from .algorithm1 import Varied, algorithm1, centrifugal
 from .drawing import tracks
@@ -22,7 +22,7 @@ FORMULA = 1e-3  # relative: a printed formula against a traced impact
 DIFFERENCE = 1e-4  # of the slip: step of the differences for the curvature
 
 
-def run(config: ImpactsForm, progress: Progress) -> Result:
+def run(config: ImpactsForm, progress: LabelledProgress) -> Result:
     index = [one.figure for one in config.hodographs.instances].index(STRAIGHT)
     starts, friction = velocities(config), config.hodographs.instances[index].friction
     base, twice = config.icosahedron, config.twice

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
 
-from jimpact.reproduce import Computed, Progress, Result, claimed, digits_of, numbers, only, solve_many
+from jimpact.reproduce import Computed, LabelledProgress, Result, claimed, digits_of, numbers, only, solve_many
 
 from . import bodies
 from .forms import ROWS, ImpactsForm, Pin
@@ -15,7 +15,7 @@ from .solids import drilled_ball
 ALIKE = 1e-6  # kg m2: a unit of the last digit of the printed moments of the pin
 
 
-def run(config: ImpactsForm, progress: Progress) -> Result:
+def run(config: ImpactsForm, progress: LabelledProgress) -> Result:
     """Centre and moments of the ball with its three holes; why no pin has the printed moments; and the impact.
 
     The velocity before is the one that gives the printed impulse.

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 import jimpact
-from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, numbers, only, solve_many
+from jimpact.reproduce import Computed, LabelledProgress, Picture, Result, claimed, numbers, only, solve_many
 
 from .algorithm1 import Fixed, Run, Varied, algorithm1
 from .flow import flow_of, slip_at, sticking_impulse, straight_at, within_product
@@ -64,7 +64,7 @@ class Timed(NamedTuple):
     steps: int = 0
 
 
-def run(config: ImpactsForm, progress: Progress) -> Result:
+def run(config: ImpactsForm, progress: LabelledProgress) -> Result:
     found: dict[str, Computed] = {}
     points: list[Timed] = []
     rows, halves = [], []

@@ -7,7 +7,19 @@ import numpy as np
 import jimpact
 from jimpact import reproduce
 from jimpact.impact_path import Path
-from jimpact.reproduce import UP, Computed, Progress, Result, body_at, claimed, cross, heading, only, touching, unit
+from jimpact.reproduce import (
+    UP,
+    Computed,
+    LabelledProgress,
+    Result,
+    body_at,
+    claimed,
+    cross,
+    heading,
+    only,
+    touching,
+    unit,
+)
 
 from .drawing import tracks
 from .forms import TEXTS, TheoremsForm, said
@@ -50,7 +62,7 @@ class Crowd(NamedTuple):
         return reproduce.trace_many(self.W[chosen], self.v[chosen], self.mu[chosen], self.e[chosen])
 
 
-def run(config: TheoremsForm, progress: Progress) -> Result:
+def run(config: TheoremsForm, progress: LabelledProgress) -> Result:
     crowd, line, central = (draw(config, kind) for kind in ("any", "collinear", "central"))
     impact, stopped = (reproduce.solve_many(one.W, one.v, one.mu, one.e, progress=progress) for one in (crowd, central))
     directions, rates = reproduce.directions_many(crowd.W, crowd.mu)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import jimpact
-from jimpact.reproduce import Computed, Progress, Result, claimed, only, trace_many
+from jimpact.reproduce import Computed, LabelledProgress, Result, claimed, only, trace_many
 
 from .algorithm import CODES, Mechanism, Solved
 from .crowd import Crowd, by_text, collide_many, in_space, largest_gap, with_tips
@@ -28,7 +28,7 @@ def _impacts(form: ImpactsForm) -> Crowd:
     return with_tips(*matrices(form.pendulum.pendulum(), np.deg2rad(angles)), *given)
 
 
-def paths(form: ImpactsForm, progress: Progress) -> Result:
+def paths(form: ImpactsForm, progress: LabelledProgress) -> Result:
     crowd, rare = _impacts(form), _rare(form)
     whole = Crowd(*(np.concatenate(pair) for pair in zip(crowd, rare, strict=True)))
     text, hit = by_text(whole), collide_many(whole)
@@ -96,7 +96,7 @@ def _rare_findings(rare: Crowd, text: list[Solved], codes: list[str], gaps: np.n
     }
 
 
-def energy(form: ImpactsForm, progress: Progress) -> Result:
+def energy(form: ImpactsForm, progress: LabelledProgress) -> Result:
     crowd = _impacts(form)
     text, path = by_text(crowd), trace_many(*in_space(crowd))  # jimpact, the plane embedded in space
     # Energy exchanged (impacts, samples): from the speeds, as traced, and by friction.

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 import jimpact
-from jimpact.reproduce import Progress, Result, claimed, digits_of, only
+from jimpact.reproduce import LabelledProgress, Result, claimed, digits_of, only
 
 from .crowd import by_text, largest_gap, with_speeds
 from .drawing import motion_figure, posture
@@ -23,7 +23,7 @@ ROUND_OFF = 1e-14  # of the energy, and of the velocity of the tip
 SEED, COUNT, SPEED = 11, 1000, 3.0  # of random states; rad/s
 
 
-def mechanism(form: MechanismForm, progress: Progress) -> Result:
+def mechanism(form: MechanismForm, progress: LabelledProgress) -> Result:
     pendulum, rng = form.pendulum.pendulum(), np.random.default_rng(SEED)
     q = rng.uniform(-np.pi, np.pi, (COUNT, 2))
     u = rng.normal(scale=SPEED, size=q.shape)
@@ -42,7 +42,7 @@ def mechanism(form: MechanismForm, progress: Progress) -> Result:
     return Result(findings, [posture(pendulum, form.posture_deg)])
 
 
-def run(form: MotionForm, progress: Progress) -> Result:
+def run(form: MotionForm, progress: LabelledProgress) -> Result:
     pendulum, material = form.pendulum.pendulum(), Material(form.material.friction, form.material.restitution, form.law)
     y = np.array([*np.deg2rad(form.start.angles_deg), *form.start.speeds])
     fall = partial(simulate, pendulum, material, y, duration=form.duration, rest=form.rest)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 import jimpact
-from jimpact.reproduce import Computed, Progress, Result, claimed, numbers, only, solve_many, trace_many
+from jimpact.reproduce import Computed, LabelledProgress, Result, claimed, numbers, only, solve_many, trace_many
 
 from .algorithm import CODES, CORRECTED, PRINTED, Solved
 from .crowd import Crowd, by_text, collide_many, draw, in_space, largest_gap, with_tips
@@ -41,7 +41,7 @@ READINGS = {
 }
 
 
-def algorithm(form: CrowdForm, progress: Progress) -> Result:
+def algorithm(form: CrowdForm, progress: LabelledProgress) -> Result:
     pendulum = form.pendulum.pendulum()
     crowd = draw(pendulum, form.sample)
     text, hit = by_text(crowd), collide_many(crowd)
@@ -121,7 +121,7 @@ def _compared(crowd: Crowd, text: list[Solved], hit: Any, embedded: jimpact.Impa
     }
 
 
-def errata(form: CrowdForm, progress: Progress) -> Result:
+def errata(form: CrowdForm, progress: LabelledProgress) -> Result:
     crowd = draw(form.pendulum.pendulum(), form.sample)
     impact, effects = collide_many(crowd).impact, []
     solved = [by_text(crowd, reading) for reading in READINGS.values()]

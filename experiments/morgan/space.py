@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jimpact
-from jimpact.reproduce import Computed, Progress, Result, claimed, directions_many, only, solve_many, trace_many
+from jimpact.reproduce import Computed, LabelledProgress, Result, claimed, directions_many, only, solve_many, trace_many
 
 from .crowd import Crowd, with_tips
 from .drawing import space_figure
@@ -21,7 +21,7 @@ SPREAD, APPROACH = 0.7, 1.0  # m/s, of random impacts: standard deviation of eac
 SLIP = 0.05  # m/s, of starts along the invariant direction to zero slip: it is soon over
 
 
-def run(form: SpaceForm, progress: Progress) -> Result:
+def run(form: SpaceForm, progress: LabelledProgress) -> Result:
     crowd = _impacts(form)
     given = (crowd.K, crowd.v, crowd.friction, crowd.restitution)
     found = solve_many(*given, progress=progress)
@@ -60,7 +60,7 @@ def _impacts(form: SpaceForm) -> Crowd:
     return with_tips(M, np.asarray(frame) @ tip, velocities, mu, e)
 
 
-def _sticking(crowd: Crowd, found: Any, ways: list[Integrated], progress: Progress) -> dict[str, Computed]:
+def _sticking(crowd: Crowd, found: Any, ways: list[Integrated], progress: LabelledProgress) -> dict[str, Computed]:
     J, L = crowd.J[0], crowd.L[0]
     m = held_by(J, L)
     held, size = np.linalg.norm(m), np.abs(crowd.K).max()

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jimpact.reproduce import Computed, Progress, Result, claimed
+from jimpact.reproduce import Computed, LabelledProgress, Result, claimed
 
 from .forms import ErrataForm
 from .rod import arm, body_of, inverse_inertia, solved, spatial
@@ -19,7 +19,7 @@ from .words import Words, filled, listed
 RESIDUAL = 1e-9  # up to which an equation meets the solved impact
 
 
-def run_errata(form: ErrataForm, progress: Progress) -> Result:
+def run_errata(form: ErrataForm, progress: LabelledProgress) -> Result:
     found, scene, rod = {**_planar(form, progress), **_systems(form, progress)}, form.space, form.rod
     # (60) with (56): the rank of the nine equations where sliding ends.
     W, mu = inverse_inertia(rod, scene.theta1_deg, scene.theta2_deg), scene.stopping_friction
@@ -47,7 +47,7 @@ def run_errata(form: ErrataForm, progress: Progress) -> Result:
     return Result(filled(found, form))
 
 
-def _planar(form: ErrataForm, progress: Progress) -> dict[str, Computed]:
+def _planar(form: ErrataForm, progress: LabelledProgress) -> dict[str, Computed]:
     scene, theta = form.plane, np.array(form.plane.angles_deg)
     W, first = inverse_inertia(form.rod, theta), ratios_of(form.rod, theta, scene.friction, 0.0)[0]
     at_limit = solved(form.rod, W, spatial(first), scene.friction, 0.0, "poisson", progress).impact.velocity[:, 0]
@@ -66,7 +66,7 @@ def _planar(form: ErrataForm, progress: Progress) -> dict[str, Computed]:
     }
 
 
-def _solved(form: ErrataForm, friction: float, restitution: list[float], rule: str, progress: Progress) -> Any:
+def _solved(form: ErrataForm, friction: float, restitution: list[float], rule: str, progress: LabelledProgress) -> Any:
     """The impact in space by the paper's law, for each restitution."""
     scene = form.space
     W = inverse_inertia(form.rod, scene.theta1_deg, scene.theta2_deg)
@@ -84,7 +84,7 @@ def _motion(form: ErrataForm, impulse: Any) -> tuple[np.ndarray, np.ndarray, np.
     return L, inertia, velocity, np.linalg.solve(inertia, np.cross(L, force))
 
 
-def _systems(form: ErrataForm, progress: Progress) -> dict[str, Computed]:
+def _systems(form: ErrataForm, progress: LabelledProgress) -> dict[str, Computed]:
     """(63) and (64) in restitution of an impact that slides throughout, with rows as printed or corrected."""
     mass, friction, restitution = form.rod.mass, form.space.sliding_friction, form.space.restitution
     # Without restitution the impact ends with compression.

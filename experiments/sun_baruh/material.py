@@ -6,7 +6,7 @@ Source: section 5. The text gives neither the ranges nor the steps of the two ax
 import numpy as np
 
 import jimpact
-from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, only, trace_many
+from jimpact.reproduce import Computed, LabelledProgress, Picture, Result, claimed, only, trace_many
 
 from .figures import Frame, compared, maps
 from .forms import TEXTS, MaterialForm, MaterialMap, grid
@@ -17,7 +17,7 @@ LINES = ("#1f4e9c", "#2a9d8f", "#e09f3e", "#d1495b", "#7b4fa3", "#5b7a2a", "#a15
 CORNERS = ("start c end", "start 0", "start 0 c end", "start c 0", "start c 0 end")  # by mode; c: end of compression
 
 
-def run_material(form: MaterialForm, progress: Progress) -> Result:
+def run_material(form: MaterialForm, progress: LabelledProgress) -> Result:
     findings: dict[str, Computed] = {}
     pictures = []
     for case in form.maps:
@@ -87,7 +87,7 @@ def pieces(mode: int, start: np.ndarray, compressed: np.ndarray, end: np.ndarray
     return np.array([corners[name] for name in CORNERS[mode].split()])
 
 
-def _hodographs(form: MaterialForm, progress: Progress) -> Picture:
+def _hodographs(form: MaterialForm, progress: LabelledProgress) -> Picture:
     """One panel for each orientation, one colour for each friction; energetic restitution."""
     cases = [f"θ₁ = {case.theta1_deg:g}°, θ₂ = {case.theta2_deg:g}° (figure {case.figure})" for case in form.maps]
     picture, panels = TEXTS.page("hodographs", cases=cases)

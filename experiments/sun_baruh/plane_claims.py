@@ -10,7 +10,7 @@ import numpy as np
 from scipy.ndimage import binary_dilation
 
 import jimpact
-from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, only
+from jimpact.reproduce import Computed, LabelledProgress, Picture, Result, claimed, only
 
 from .figures import Frame, Panel, maps, triples
 from .forms import TEXTS, PlaneForm
@@ -51,13 +51,13 @@ class Plane(NamedTuple):
         return f"{theta:.4g} deg, ratio {ratio:.4g}, mode {mode}"
 
 
-def solve_plane(form: PlaneForm, theta: np.ndarray, ratio: np.ndarray, progress: Progress) -> Plane:
+def solve_plane(form: PlaneForm, theta: np.ndarray, ratio: np.ndarray, progress: LabelledProgress) -> Plane:
     W, v = inverse_inertia(form.rod, theta), spatial(ratio)
     both = [solved(form.rod, W, v, form.friction, form.restitution, rule, progress) for rule in RULES]
     return Plane(form, theta, ratio, *both)
 
 
-def run_plane(form: PlaneForm, progress: Progress) -> Result:
+def run_plane(form: PlaneForm, progress: LabelledProgress) -> Result:
     coarse, fine = (solve_plane(form, *form.grid(counts), progress) for counts in (form.coarse, form.fine))
     findings = _figures(form, coarse, fine, progress)
     findings |= _normal(form, fine) | _energy(form, fine) | _tables(form, coarse)
@@ -65,7 +65,7 @@ def run_plane(form: PlaneForm, progress: Progress) -> Result:
     return Result(filled(findings, form, cells=coarse.mode.size), _pictures(form, fine))
 
 
-def _figures(form: PlaneForm, coarse: Plane, fine: Plane, progress: Progress) -> dict[str, Computed]:
+def _figures(form: PlaneForm, coarse: Plane, fine: Plane, progress: LabelledProgress) -> dict[str, Computed]:
     """The maps themselves, and Poisson's results over energetic ones."""
     q, turned, answer = fine.quotient, fine.quotient[fine.poisson.turned], ("no", "yes")
     through = q[fine.mode == 0]
@@ -96,7 +96,7 @@ def _figures(form: PlaneForm, coarse: Plane, fine: Plane, progress: Progress) ->
     }
 
 
-def _largest(form: PlaneForm, coarse: Plane, fine: Plane, progress: Progress) -> dict[str, Computed]:
+def _largest(form: PlaneForm, coarse: Plane, fine: Plane, progress: LabelledProgress) -> dict[str, Computed]:
     """Between the rules; greatest where sticking turns to sliding back, an angle that a grid need not contain."""
     line = stick_limit(form)
     ratio = np.linspace(0, form.greatest_ratio, LINE_RATIOS)
@@ -179,7 +179,7 @@ def _tables(form: PlaneForm, m: Plane) -> dict[str, Computed]:
     }
 
 
-def _newton(form: PlaneForm, m: Plane, progress: Progress) -> dict[str, Computed]:
+def _newton(form: PlaneForm, m: Plane, progress: LabelledProgress) -> dict[str, Computed]:
     """Newton's rule beside Poisson's, with several frictions; and all rules without friction."""
     given, e = (form.rod, inverse_inertia(form.rod, m.theta), spatial(m.ratio)), form.newton_restitution
     frictions = np.array([form.friction, *form.other_frictions])
@@ -197,7 +197,7 @@ def _newton(form: PlaneForm, m: Plane, progress: Progress) -> dict[str, Computed
     }
 
 
-def _others(form: PlaneForm, m: Plane, progress: Progress) -> dict[str, Computed]:
+def _others(form: PlaneForm, m: Plane, progress: LabelledProgress) -> dict[str, Computed]:
     """Other materials and other rods on the same grid."""
     rods = [form.rod.model_copy(update={"radius": radius}) for radius in form.other_radii]
     changes = [{"friction": friction} for friction in form.other_frictions], [{"rod": rod} for rod in rods]

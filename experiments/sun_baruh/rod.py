@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import jimpact
-from jimpact.reproduce import Progress, body_at, solve_many, touching
+from jimpact.reproduce import LabelledProgress, body_at, solve_many, touching
 
 from .forms import Rod, SpatialForm
 
@@ -87,7 +87,9 @@ class Solved(NamedTuple):
         return np.asarray(1 + self.impact.info.kinetic_energy_change / before)
 
 
-def solved(rod: Rod, W: Any, v: Any, friction: Any, e: Any, law: str, progress: Progress, **options: Any) -> Solved:
+def solved(
+    rod: Rod, W: Any, v: Any, friction: Any, e: Any, law: str, progress: LabelledProgress, **options: Any
+) -> Solved:
     """Impacts by a law, without a failure among them."""
     impact = solve_many(W, v, friction, e, law=law, progress=progress, **options)
     return Solved(jimpact.require(impact), np.asarray(v, float), rod.mass)
@@ -139,7 +141,9 @@ class Map(NamedTuple):
         return int((one.mode != other.mode).sum())
 
 
-def solve_map(form: SpatialForm, axes: Any, W: Any, friction: Any, e: Any, progress: Progress, rule="poisson") -> Map:
+def solve_map(
+    form: SpatialForm, axes: Any, W: Any, friction: Any, e: Any, progress: LabelledProgress, rule="poisson"
+) -> Map:
     """By both rules; `rule` is that of the figure."""
     pairs = {}
     for name in RULES:

@@ -5,7 +5,7 @@ Source: section 5. The approximation is the law "sun_baruh"; exactly is with the
 
 import numpy as np
 
-from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, only
+from jimpact.reproduce import Computed, LabelledProgress, Picture, Result, claimed, only
 
 from .figures import Frame, Panel, compared, maps
 from .forms import TEXTS, Orientation, SpaceForm, grid
@@ -14,7 +14,7 @@ from .space_claims import claims
 from .words import counted, filled, percent, spread
 
 
-def run_space(form: SpaceForm, progress: Progress) -> Result:
+def run_space(form: SpaceForm, progress: LabelledProgress) -> Result:
     coarse, fine = (_solved(form, counts, progress) for counts in (form.coarse, form.fine))
     findings = claims(form, coarse, fine, progress)
     changed = findings["SB-3D-restitution"]
@@ -39,7 +39,7 @@ def run_space(form: SpaceForm, progress: Progress) -> Result:
     return Result(findings, pictures, grids)
 
 
-def _solved(form: SpaceForm, counts: list[int], progress: Progress) -> list[Map]:
+def _solved(form: SpaceForm, counts: list[int], progress: LabelledProgress) -> list[Map]:
     """One for each figure; figures of the same material and range share their solutions."""
     solved: dict[tuple[float, float, float], Map] = {}
     found = []

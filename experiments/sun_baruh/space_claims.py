@@ -7,7 +7,7 @@ import jax
 import numpy as np
 
 import jimpact
-from jimpact.reproduce import Computed, Progress, claimed, numbers, only
+from jimpact.reproduce import Computed, LabelledProgress, claimed, numbers, only
 
 from .forms import SpaceForm
 from .rod import EXACT, NEAR, ROUND_OFF, Map, gap, inverse_inertia, planar_inertia, solve_map
@@ -18,7 +18,9 @@ ENDED = (1, 2, 3, 4)  # modes in which slip comes to an end
 CONCLUDED = 20  # %: the largest difference between the rules, section 7
 
 
-def claims(form: SpaceForm, coarse: Sequence[Map], fine: Sequence[Map], progress: Progress) -> dict[str, Computed]:
+def claims(
+    form: SpaceForm, coarse: Sequence[Map], fine: Sequence[Map], progress: LabelledProgress
+) -> dict[str, Computed]:
     """First the approximation at theta2 = 0, against the exact solution and the formula of the plane; and a mirror."""
     off = max(m.errors()[0][m.y == 0].max() for m in coarse)
     case, m = form.maps[2], coarse[2]

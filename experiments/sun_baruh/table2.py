@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 import jimpact
-from jimpact.reproduce import Computed, Picture, Progress, Result, claimed, only
+from jimpact.reproduce import Computed, LabelledProgress, Picture, Result, claimed, only
 
 from .figures import Frame, Panel, maps
 from .forms import TEXTS, PlaneForm, Rod
@@ -58,7 +58,7 @@ def stick_limit(form: PlaneForm, needed: Callable[[Rod, Any], np.ndarray] = need
     return 0.5 * (low + high)
 
 
-def run_table2(form: PlaneForm, progress: Progress) -> Result:
+def run_table2(form: PlaneForm, progress: LabelledProgress) -> Result:
     theta, ratio = form.grid(form.coarse)
     W, v = inverse_inertia(form.rod, theta), spatial(ratio)
     # Without restitution the impact ends with compression.

@@ -42,7 +42,7 @@ __all__ = ["main"]
 
 FORMATS = (".png", ".svg", ".pdf")
 LEDGER = ("compression_work", "restitution_work", "friction_work", "kinetic_energy_change")
-LETTERS = "c compression ends, d compression starts again, l direction of slip invariant, s slip zero, r end"
+LEGEND = "c compression ends, d compression starts again, l direction of slip invariant, s slip zero, r end"
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 FIRST_ROWS = 5
 
@@ -210,7 +210,7 @@ def _show_one(screen: Console, source: str, result: dict[str, Any]) -> None:
     facts += [("mode", f"{result['mode']}: {MODES[result['mode']]}"), ("compressions", result["compressions"])]
     facts += [(f"{name.replace('_', ' ')} (J)", result[name]) for name in LEDGER]
     screen.print(table("What happened", ("", "value"), facts))
-    screen.print(LETTERS)
+    screen.print(LEGEND)
 
 
 def _show_batch(screen: Console, source: str, result: dict[str, Any]) -> None:
@@ -270,7 +270,7 @@ def _trace(args: argparse.Namespace) -> int:
     screen = console()
     screen.print(table(scene.name or args.scene, columns, rows, 4))
     screen.print("velocity v (m/s), impulse I (N s), work of the normal force (J)")
-    screen.print(LETTERS)
+    screen.print(LEGEND)
     if args.plot is not None:
         screen.print(f"wrote {args.plot}")
     return 0

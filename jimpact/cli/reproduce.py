@@ -13,9 +13,9 @@ from rich.progress import Progress as Bars
 
 from jimpact.output.html import to_json, write_files
 from jimpact.output.terminal import console, table
-from jimpact.reproduce.batch import Progress
+from jimpact.reproduce.batch import LabelledProgress
 from jimpact.reproduce.pages import html_page, markdown_page, tally
-from jimpact.reproduce.parts import Paper, Part, Record, checkout, chosen, kept, load_papers, run_part
+from jimpact.reproduce.parts import Paper, Part, PartRecord, checkout, chosen, kept, load_papers, run_part
 from jimpact.schemas.config import read
 
 __all__ = ["add_command"]
@@ -63,7 +63,7 @@ def _reproduce(args: argparse.Namespace) -> int:
 
 def _computed(
     parts: Sequence[tuple[Paper, Part]], root: Path, configs: Path, out: Path, again: bool
-) -> list[tuple[Record, bool]]:
+) -> list[tuple[PartRecord, bool]]:
     """The records of the parts, and whether each existed before."""
     records = []
     with _bars() as (progress, label):
@@ -74,14 +74,14 @@ def _computed(
     return records
 
 
-def _finished(papers: Sequence[Paper], root: Path, configs: Path, out: Path) -> list[Record]:
+def _finished(papers: Sequence[Paper], root: Path, configs: Path, out: Path) -> list[PartRecord]:
     """Records of all stored parts, also from earlier runs."""
     there = [kept(paper, part, root, configs, out) for paper in papers for part in paper.parts]
     return [record for record in there if record is not None]
 
 
 @contextmanager
-def _bars() -> Iterator[tuple[Progress, Any]]:
+def _bars() -> Iterator[tuple[LabelledProgress, Any]]:
     """Nested progress bars on standard error; silent if that is not a terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     quiet = not sys.stderr.isatty()
@@ -101,7 +101,7 @@ def _bars() -> Iterator[tuple[Progress, Any]]:
         yield progress, label
 
 
-def _show(done: Sequence[tuple[Record, bool]], paths: Sequence[Path]) -> None:
+def _show(done: Sequence[tuple[PartRecord, bool]], paths: Sequence[Path]) -> None:
     screen = console()
     rows = []
     for record, old in done:

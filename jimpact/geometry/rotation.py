@@ -65,7 +65,7 @@ DIRECTIONS = (
     np.concatenate([np.zeros((6, 3)), np.eye(3)]),
 )
 
-Turn = tuple[Array, Vector3]
+Rotation = tuple[Array, Vector3]
 
 
 class Motion(NamedTuple):
@@ -113,7 +113,7 @@ def steady_rotation(spin: Vector3, time: Scalar) -> Array:
 
 
 @jax.custom_jvp
-def free_rotation(inertia: Matrix3, spin: Vector3, time: Scalar) -> Turn:
+def free_rotation(inertia: Matrix3, spin: Vector3, time: Scalar) -> Rotation:
     """Rotation of a free body during `time`: the quaternion in the body axes at the start, and the spin after.
 
     Arguments have one batch shape. The result is nan for a body that would turn by more than 5,000 rad.
@@ -122,11 +122,11 @@ def free_rotation(inertia: Matrix3, spin: Vector3, time: Scalar) -> Turn:
 
 
 @free_rotation.defjvp
-def _free_rotation_jvp(primals: tuple, tangents: tuple) -> tuple[Turn, Turn]:
+def _free_rotation_jvp(primals: tuple, tangents: tuple) -> tuple[Rotation, Rotation]:
     """The Jacobian is computed along with the steps; the rest is linear in the tangents, and so has a transpose."""
     inertia, spin, time = primals
 
-    def along(direction: tuple[Array, Array]) -> tuple[Turn, Turn]:
+    def along(direction: tuple[Array, Array]) -> tuple[Rotation, Rotation]:
         directions = jax.tree.map(lambda d, a: jnp.broadcast_to(d, a.shape), direction, (inertia, spin))
         return jax.jvp(lambda inertia, spin: _turned(inertia, spin, time), (inertia, spin), directions)
 
@@ -142,7 +142,7 @@ def _free_rotation_jvp(primals: tuple, tangents: tuple) -> tuple[Turn, Turn]:
     return values, outs
 
 
-def _rates(inertia: Matrix3, q: Array, s: Vector3) -> Turn:
+def _rates(inertia: Matrix3, q: Array, s: Vector3) -> Rotation:
     """Time derivatives of orientation and spin."""
     inverse, _ = definite_inverse(inertia)
     moving = jnp.concatenate([jnp.zeros_like(s[..., :1]), s], -1)
@@ -182,7 +182,7 @@ def _principal_moments(inertia: Matrix3) -> tuple[Scalar, Scalar, Scalar]:
     return low, 3 * mean - high - low, high
 
 
-def _turned(inertia: Matrix3, spin: Vector3, time: Scalar) -> Turn:
+def _turned(inertia: Matrix3, spin: Vector3, time: Scalar) -> Rotation:
     inverse, _ = definite_inverse(inertia)
     angle = greatest_spin(inertia, spin) * jnp.abs(lax.stop_gradient(time))
     good = angle < ANGLE * MOST
@@ -190,14 +190,14 @@ def _turned(inertia: Matrix3, spin: Vector3, time: Scalar) -> Turn:
     h = time / steps
     still = jnp.zeros((*spin.shape[:-1], 4), spin.dtype).at[..., 0].set(1)
 
-    def step(_: Array, turn: Turn) -> Turn:
+    def step(_: Array, turn: Rotation) -> Rotation:
         return _step(inertia, inverse, *turn, h)
 
     q, s = lax.fori_loop(0, steps.astype(jnp.int32), step, (still, spin))
     return jnp.where(good[..., None], q, jnp.nan), jnp.where(good[..., None], s, jnp.nan)
 
 
-def _step(inertia: Matrix3, inverse: Matrix3, q: Array, s: Vector3, h: Scalar) -> Turn:
+def _step(inertia: Matrix3, inverse: Matrix3, q: Array, s: Vector3, h: Scalar) -> Rotation:
     """One step; the quaternion is normalised against round-off."""
     entries = lambda m: [[m[..., i, j] for j in range(3)] for i in range(3)]  # noqa: E731
     I, J = entries(inertia), entries(inverse)

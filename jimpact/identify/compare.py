@@ -11,16 +11,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from jimpact.identify.fit import Fit, fit
-from jimpact.identify.least_squares import Progress, minimise, predicted
+from jimpact.identify.least_squares import minimise, predicted
 from jimpact.identify.rebounds import Rebounds
 from jimpact.laws import LAWS
+from jimpact.types import Progress
 
-__all__ = ["Comparison", "Row", "compare_laws", "cross_validate"]
+__all__ = ["Comparison", "LawScore", "compare_laws", "cross_validate"]
 
 FOLDS = 5
 
 
-class Row(NamedTuple):
+class LawScore(NamedTuple):
     """One law: its fit, its held-out error, and the number of impacts for which it has no answer."""
 
     law: str
@@ -35,11 +36,11 @@ class Row(NamedTuple):
 class Comparison:
     """Rows from the best held-out score to the worst."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[LawScore, ...]
     folds: int
 
     @property
-    def best(self) -> Row:
+    def best(self) -> LawScore:
         return self.rows[0]
 
     def __str__(self) -> str:
@@ -116,6 +117,6 @@ def _foldable(rebounds: Rebounds, folds: int, alone: bool = False) -> tuple[np.n
     return group, groups
 
 
-def _row(whole: Fit, left: np.ndarray, sigma: np.ndarray) -> Row:
+def _row(whole: Fit, left: np.ndarray, sigma: np.ndarray) -> LawScore:
     score = float(np.sqrt(np.nanmean((left / sigma) ** 2)))
-    return Row(whole.choice.law, whole, left, score, np.sqrt(np.nanmean(left**2, 0)), whole.no_answer)
+    return LawScore(whole.choice.law, whole, left, score, np.sqrt(np.nanmean(left**2, 0)), whole.no_answer)

@@ -16,7 +16,6 @@ from jimpact.identify.input_checks import check_fit
 from jimpact.identify.least_squares import (
     Found,
     Problem,
-    Progress,
     draw_starts,
     explore,
     information,
@@ -29,6 +28,7 @@ from jimpact.identify.momentum_floor import Floor, momentum_floor, scales
 from jimpact.identify.rebounds import Rebounds
 from jimpact.identify.uncertainty import Profile, Solved, Verdict, bootstrap, intervals, profile, verdicts
 from jimpact.laws import LAWS
+from jimpact.types import Progress
 
 __all__ = ["Fit", "fit"]
 

@@ -10,7 +10,6 @@ The numbers of a fit are `free`, that is without bounds (see `Parameter.natural`
 residuals.
 """
 
-from collections.abc import Callable, Iterable
 from functools import partial
 from typing import NamedTuple
 
@@ -22,12 +21,11 @@ from scipy.stats import qmc
 from jimpact.identify.likelihood import Choice, predict, whitened
 from jimpact.identify.material import Material, Values
 from jimpact.identify.rebounds import Rebounds
-from jimpact.types import Array
+from jimpact.types import Array, Progress
 
 __all__ = [
     "Found",
     "Problem",
-    "Progress",
     "draw_starts",
     "evaluate",
     "explore",
@@ -52,8 +50,6 @@ STUCK = 1e10  # damping at which no step helps
 LONGEST = 0.7  # largest step in free numbers, whose usual range is about 1 to 3
 INSIDE = 1e-6  # share of the range by which a number on its bound is moved inside, where derivatives are not zero
 FLATTEST = 1e-9  # least diagonal entry for the damping, relative to the largest
-
-Progress = Callable[[Iterable[int]], Iterable[int]]
 
 
 class Problem(NamedTuple):

@@ -21,13 +21,12 @@ except ImportError as error:
     raise ImportError("a network needs optax; install jimpact with its extra: pip install 'jimpact[train]'") from error
 
 from jimpact.identify.input_checks import check_fit
-from jimpact.identify.least_squares import Progress
 from jimpact.identify.likelihood import Choice, predict, whitened
 from jimpact.identify.material import COEFFICIENTS, Material, Values
 from jimpact.identify.momentum_floor import scales
 from jimpact.identify.rebounds import Rebounds
 from jimpact.impact import solve
-from jimpact.types import Array
+from jimpact.types import Array, Progress
 
 __all__ = ["Network", "features", "fit_network", "misfit"]
 

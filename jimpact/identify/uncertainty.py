@@ -16,9 +16,10 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import stats
 
-from jimpact.identify.least_squares import Found, Problem, Progress, inverse_information, minimise, predicted, sampled
+from jimpact.identify.least_squares import Found, Problem, inverse_information, minimise, predicted, sampled
 from jimpact.identify.likelihood import Choice
 from jimpact.identify.material import Material
+from jimpact.types import Progress
 
 __all__ = ["Profile", "Solved", "Verdict", "bootstrap", "intervals", "profile", "verdicts"]
 

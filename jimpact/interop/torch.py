@@ -17,7 +17,7 @@ from jaxtyping import Float
 
 import jimpact
 from jimpact.outcome import Impact, ImpactInfo
-from jimpact.types import Array
+from jimpact.types import Array, StaticOptions
 
 try:
     import torch
@@ -26,7 +26,6 @@ except ImportError as error:
 
 __all__ = ["solve"]
 
-Options = tuple[tuple[str, Hashable], ...]
 STRUCTURE = jax.tree.structure(Impact(0, 0, 0, ImpactInfo(*range(len(ImpactInfo._fields)))))  # type: ignore[arg-type]
 
 
@@ -69,7 +68,9 @@ class _Solve(torch.autograd.Function):
     """The leaves of an `Impact`, in order."""
 
     @staticmethod
-    def forward(ctx: Any, names: tuple[str, ...], options: Options, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def forward(
+        ctx: Any, names: tuple[str, ...], options: StaticOptions, *tensors: torch.Tensor
+    ) -> tuple[torch.Tensor, ...]:
         arrays = [_array(tensor) for tensor in tensors]
         wanted = tuple(name for name, needed in zip(names, ctx.needs_input_grad[2:], strict=True) if needed)
         if wanted:
@@ -107,13 +108,13 @@ class _Gradient(torch.autograd.Function):
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _forward(names: tuple[str, ...], options: Options, arrays: list[Array]) -> list[Array]:
+def _forward(names: tuple[str, ...], options: StaticOptions, arrays: list[Array]) -> list[Array]:
     return jax.tree.leaves(jimpact.solve(**dict(zip(names, arrays, strict=True)), **dict(options)))  # type: ignore[arg-type]
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
 def _forward_and_pull(
-    names: tuple[str, ...], options: Options, wanted: tuple[str, ...], arrays: list[Array]
+    names: tuple[str, ...], options: StaticOptions, wanted: tuple[str, ...], arrays: list[Array]
 ) -> tuple[list[Array], Callable[..., Any]]:
     """The leaves, and the function from weights of the floating leaves to gradients of the wanted arguments."""
     given = dict(zip(names, arrays, strict=True))

@@ -10,7 +10,7 @@ that of `solve`, in the precision of the files.
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -22,16 +22,14 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from jimpact.impact import solve
-from jimpact.io.stream_source import NUMBERS, TAILS, Given, Source, StreamError, fingerprint, open_source, read
+from jimpact.io.stream_source import NUMBERS, TAILS, Source, SourceFiles, StreamError, fingerprint, open_source, read
 from jimpact.io.stream_target import FIELDS, append, close, resume, writing
 from jimpact.outcome import Outcome
-from jimpact.types import Array
+from jimpact.types import Array, Progress, StaticOptions
 
-__all__ = ["CHUNK", "FIELDS", "Progress", "StreamError", "Summary", "solve_files"]
+__all__ = ["CHUNK", "FIELDS", "StreamError", "Summary", "solve_files"]
 
 CHUNK = 2**18  # impacts: 15 MB of input in float32; larger chunks are not faster
-Progress = Callable[[Iterable[int]], Iterable[int]]
-Options = tuple[tuple[str, Any], ...]
 Done = tuple[dict[str, np.ndarray], dict[str, int]]  # outputs, and number of each outcome
 
 
@@ -45,7 +43,7 @@ class Summary(NamedTuple):
 
 
 def solve_files(
-    source: Given,
+    source: SourceFiles,
     destination: str | os.PathLike[str],
     *,
     law: str = "stronge",
@@ -112,14 +110,14 @@ def _check(given: Source, folder: Path, fields: tuple[str, ...], chunk: int) -> 
         raise StreamError('the files are float64; call jax.config.update("jax_enable_x64", True) first')
 
 
-def _shapes(given: Source, fields: tuple[str, ...], options: Options) -> dict[str, jax.ShapeDtypeStruct]:
+def _shapes(given: Source, fields: tuple[str, ...], options: StaticOptions) -> dict[str, jax.ShapeDtypeStruct]:
     """Shapes of the outputs. By tracing `solve` this also checks the options before anything is written."""
     rows = {name: np.zeros((1, *TAILS[name]), given.dtype) for name in given.paths}
     one = jax.eval_shape(partial(_fields, fields=fields, options=options), rows | given.shared)
     return {name: jax.ShapeDtypeStruct((given.impacts, *a.shape[1:]), a.dtype) for name, a in one.items()}
 
 
-def _fields(given: dict[str, Any], fields: tuple[str, ...], options: Options) -> dict[str, Array]:
+def _fields(given: dict[str, Any], fields: tuple[str, ...], options: StaticOptions) -> dict[str, Array]:
     impact = solve(**given, **dict(options))
     values = {**impact._asdict(), **impact.info._asdict()}
     return {name: values[name] for name in fields}
@@ -129,7 +127,7 @@ _program = jax.jit(_fields, static_argnames=("fields", "options"))
 
 
 def _solved(
-    given: Source, fields: tuple[str, ...], options: Options, finished: int, chunk: int, progress: Progress
+    given: Source, fields: tuple[str, ...], options: StaticOptions, finished: int, chunk: int, progress: Progress
 ) -> Iterator[Done]:
     """Results, chunk after chunk; the next chunk is computed while one is written."""
     mesh = Mesh(np.array(jax.local_devices()), ("impacts",))

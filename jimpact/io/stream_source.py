@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.format import open_memmap
 
-__all__ = ["NUMBERS", "TAILS", "Given", "Source", "StreamError", "fingerprint", "mapped", "open_source", "read"]
+__all__ = ["NUMBERS", "TAILS", "Source", "SourceFiles", "StreamError", "fingerprint", "mapped", "open_source", "read"]
 
 NUMBERS = ("friction", "restitution", "static_friction", "tangential_restitution", "mixing")  # may be scalars
 TAILS: dict[str, tuple[int, ...]] = {"inverse_inertia": (3, 3), "velocity": (3,), **dict.fromkeys(NUMBERS, ())}
@@ -22,7 +22,7 @@ NEEDED = ("inverse_inertia", "velocity", "friction", "restitution")
 HARMLESS = {"inverse_inertia": np.eye(3), "velocity": np.array([0.0, 0.0, 1.0])}  # separating; coefficients are 0
 SAMPLES = 64  # rows of each file in its fingerprint
 
-Given = str | os.PathLike[str] | Mapping[str, str | os.PathLike[str]]
+SourceFiles = str | os.PathLike[str] | Mapping[str, str | os.PathLike[str]]
 
 
 class StreamError(ValueError):
@@ -38,7 +38,7 @@ class Source(NamedTuple):
     dtype: np.dtype[Any]
 
 
-def open_source(source: Given, numbers: Mapping[str, float | None]) -> Source:
+def open_source(source: SourceFiles, numbers: Mapping[str, float | None]) -> Source:
     """Find and check the inputs: the files of a folder, or of a mapping name -> path, and numbers."""
     files = {name: Path(path) for name, path in source.items()} if isinstance(source, Mapping) else _listed(source)
     given = {name: value for name, value in numbers.items() if value is not None}

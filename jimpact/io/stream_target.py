@@ -25,14 +25,14 @@ try:
 except ImportError:  # Windows has no lock: two simultaneous runs are not detected there
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["FIELDS", "RECORD", "Record", "append", "close", "resume", "writing"]
+__all__ = ["FIELDS", "RECORD", "StreamRecord", "append", "close", "resume", "writing"]
 
 FIELDS = (*Impact._fields[:-1], *ImpactInfo._fields)
 RECORD = "stream.json"
 ANEW = "pass another destination, or again=True (--again) to start from the beginning"
 
 
-class Record(NamedTuple):
+class StreamRecord(NamedTuple):
     """The inputs and options of a stream, and its progress."""
 
     begun_with: dict[str, str]  # inputs and options, as text to compare
@@ -69,7 +69,9 @@ def _lock(folder: Path, place: int) -> None:
         return
 
 
-def resume(folder: Path, shapes: Mapping[str, Any], begun_with: dict[str, str], impacts: int, again: bool) -> Record:
+def resume(
+    folder: Path, shapes: Mapping[str, Any], begun_with: dict[str, str], impacts: int, again: bool
+) -> StreamRecord:
     """The record from which to continue. `shapes` has the shape and dtype of each output."""
     old = None if again else _recall(folder)
     if old is None:
@@ -81,10 +83,12 @@ def resume(folder: Path, shapes: Mapping[str, Any], begun_with: dict[str, str], 
     if old is not None and old.finished:
         _check_outputs(folder, shapes, old)
         return old
-    return _begin(folder, shapes, Record(begun_with, impacts, 0, {}))
+    return _begin(folder, shapes, StreamRecord(begun_with, impacts, 0, {}))
 
 
-def append(folder: Path, record: Record, rows: Mapping[str, np.ndarray], outcomes: Mapping[str, int]) -> Record:
+def append(
+    folder: Path, record: StreamRecord, rows: Mapping[str, np.ndarray], outcomes: Mapping[str, int]
+) -> StreamRecord:
     """Write rows to the disk, and then count them as finished."""
     for name, values in rows.items():
         path = _names(folder, name)[1]
@@ -111,12 +115,12 @@ def _names(folder: Path, field: str) -> tuple[Path, Path]:
     return folder / f"{field}.npy", folder / f"{field}.unfinished.npy"
 
 
-def _recall(folder: Path) -> Record | None:
+def _recall(folder: Path) -> StreamRecord | None:
     path = folder / RECORD
     if not path.exists():
         return None
     try:
-        record = Record(**json.loads(path.read_text(encoding="utf-8")))
+        record = StreamRecord(**json.loads(path.read_text(encoding="utf-8")))
         whole = 0 <= record.finished <= record.impacts and sum(record.outcomes.values()) == record.finished
         if whole and isinstance(record.begun_with, dict):
             return record
@@ -131,7 +135,7 @@ def _compare(folder: Path, old: dict[str, str], new: dict[str, str]) -> None:
         raise StreamError(f"{folder}: was begun with another {', '.join(differ)}; {ANEW}")
 
 
-def _check_outputs(folder: Path, shapes: Mapping[str, Any], record: Record) -> None:
+def _check_outputs(folder: Path, shapes: Mapping[str, Any], record: StreamRecord) -> None:
     for name, wanted in shapes.items():
         final, part = _names(folder, name)
         path = part if part.exists() or record.finished < record.impacts else final
@@ -140,7 +144,7 @@ def _check_outputs(folder: Path, shapes: Mapping[str, Any], record: Record) -> N
             raise StreamError(f"{path}: is not the file that {RECORD} describes; {ANEW}")
 
 
-def _begin(folder: Path, shapes: Mapping[str, Any], record: Record) -> Record:
+def _begin(folder: Path, shapes: Mapping[str, Any], record: StreamRecord) -> StreamRecord:
     """Write an empty record first, so that the rest is repeated after an interruption."""
     old = [path for name in FIELDS for path in _names(folder, name) if path.exists()]
     need = sum(math.prod(a.shape) * a.dtype.itemsize for a in shapes.values())
@@ -157,7 +161,7 @@ def _begin(folder: Path, shapes: Mapping[str, Any], record: Record) -> Record:
     return record
 
 
-def _note(folder: Path, record: Record) -> Record:
+def _note(folder: Path, record: StreamRecord) -> StreamRecord:
     part = folder / f".{RECORD}.part"
     with open(part, "w", encoding="utf-8") as file:
         json.dump(record._asdict(), file, indent=2)

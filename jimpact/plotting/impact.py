@@ -20,8 +20,7 @@ from matplotlib.ticker import MaxNLocator
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from mpl_toolkits.mplot3d.axes3d import Axes3D
 
-from jimpact.diagnostics import LETTERS as EVENTS
-from jimpact.diagnostics import in_order
+from jimpact.diagnostics import EVENT_LETTERS, in_order
 from jimpact.impact_path import trace
 from jimpact.slip.invariant_directions import invariant_directions
 from jimpact.types import ArrayLike
@@ -46,7 +45,7 @@ COMPRESSION, RESTITUTION = "#dbe7f6", "#fbead3"
 SETS = ("#1f4e9c", "#d1495b", "#2a9d8f", "#e09f3e", "#7b4fa3", "#5b7a2a", "#a15c38", "#3a9ec2")
 CLOSE = 0.045  # distance, relative to the width of a panel, below which events share one label
 
-LETTERS: dict[str, Any] = {"color": "#16325c", "fontsize": 11, "fontweight": "bold", "zorder": 6}
+LETTER_STYLE: dict[str, Any] = {"color": "#16325c", "fontsize": 11, "fontweight": "bold", "zorder": 6}
 
 jitted_trace = jax.jit(trace, static_argnames=("law", "accuracy", "samples", "line_tolerance"))
 
@@ -77,7 +76,7 @@ def follow(
         raise ValueError("pass one impact: velocity of shape (3,), inverse_inertia of shape (3, 3)")
     if not np.isfinite(path.impulse).all():
         raise ValueError("nothing to draw: the input is not valid, or the bodies do not approach (velocity[2] >= 0)")
-    found = in_order(*(getattr(path.events, name) for name, _ in EVENTS))
+    found = in_order(*(getattr(path.events, name) for name, _ in EVENT_LETTERS))
     events = (*((letter, at) for at, letter in found), ("r", float(path.events.end)))
     return Track(path.normal_impulse, path.sliding_velocity, path.normal_velocity, path.impulse, path.work, events)
 
@@ -169,7 +168,7 @@ def draw_hodograph(ax: Axes, tracks: list[Track], W: ArrayLike, friction: ArrayL
             ax.plot(*t.at(t.sliding_velocity, p)[:, None], "o", color=color, ms=5, gid="event", zorder=5)
     for text, at in merged(marks, 2 * CLOSE * half):
         place = free(at, drawn, (0.09 + 0.012 * len(text)) * half)
-        ax.text(place[0], place[1], text, ha="center", va="center", gid="label", **LETTERS)
+        ax.text(place[0], place[1], text, ha="center", va="center", gid="label", **LETTER_STYLE)
         drawn = np.concatenate([drawn, place[None]])
     start = Line2D([], [], color=PATH, marker="o", mfc="white", mew=1.8, ms=8, lw=2, label="slip, from its start")
     ax.legend(handles=[start, *handles], loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=1, frameon=False)
@@ -250,7 +249,7 @@ def _draw_impulse(ax: Axes3D, t: Track, W: Any, v: Any, mu: Any) -> None:
     for _, at in marks:
         ax.plot(*at[:, None], "o", color=PATH, ms=5, gid="event")
     for text, at in merged(marks, CLOSE * top):
-        ax.text(*at, f"   {text}", gid="label", **LETTERS)
+        ax.text(*at, f"   {text}", gid="label", **LETTER_STYLE)
     ax.legend(handles=handles, loc="upper left", frameon=False, fontsize=9)
 
 
@@ -288,5 +287,5 @@ def _draw_history(axes: Iterable[Axes], t: Track) -> None:
     upper.legend(handles=phases, loc="best", fontsize=9, framealpha=0.9)
     for text, at in merged([(letter, np.array([q])) for letter, q in t.events], CLOSE * p[-1]):
         above = upper.get_xaxis_transform()
-        upper.text(at[0], 1.02, text, transform=above, ha="center", va="bottom", gid="label", **LETTERS)
+        upper.text(at[0], 1.02, text, transform=above, ha="center", va="bottom", gid="label", **LETTER_STYLE)
     upper.set_title("Normal velocity and work", pad=20)

@@ -3,7 +3,7 @@
 The parts are in `experiments/<paper>/` of a checkout, and use only the names below and the public names of jimpact.
 """
 
-from jimpact.reproduce.batch import Progress, directions_many, silent, solve_many, trace_many
+from jimpact.reproduce.batch import LabelledProgress, directions_many, silent, solve_many, trace_many
 from jimpact.reproduce.bodies import UP, body_at, cross, heading, touching, unit
 from jimpact.reproduce.findings import (
     Computed,
@@ -29,10 +29,10 @@ __all__ = [
     "Computed",
     "Finding",
     "Grid",
+    "LabelledProgress",
     "Paper",
     "Part",
     "Picture",
-    "Progress",
     "Result",
     "Row",
     "Rows",

@@ -13,7 +13,7 @@ from jimpact.impact_path import Path, trace
 from jimpact.outcome import Impact
 from jimpact.slip.invariant_directions import invariant_directions
 
-__all__ = ["CHUNK", "Progress", "directions_many", "silent", "solve_many", "trace_many"]
+__all__ = ["CHUNK", "LabelledProgress", "directions_many", "silent", "solve_many", "trace_many"]
 
 CHUNK = 2048  # impacts
 TRACED = 64  # paths
@@ -23,7 +23,7 @@ FAST = ("stronge",)  # laws of large batches and of timings, which XLA compiles 
 PLAIN = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 """Options with which compilation takes a quarter of the time, and a run twice as long: faster below 1e6 impacts."""
 
-Progress = Callable[[Iterable[Any], str], Iterable[Any]]
+LabelledProgress = Callable[[Iterable[Any], str], Iterable[Any]]
 
 
 @cache
@@ -56,7 +56,7 @@ def solve_many(
     restitution: Any,
     *,
     law: str = "stronge",
-    progress: Progress = silent,
+    progress: LabelledProgress = silent,
     static_friction: Any = None,
     tangential_restitution: Any = None,
     mixing: Any = None,

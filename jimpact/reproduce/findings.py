@@ -46,7 +46,7 @@ EXPLAINED = ("convention", "misprint", "differs")
 UNCOMPARED = ("unchecked", "new")
 MOST_DIGITS = 16.0
 
-Printed = str | Sequence[Any]  # decimals as printed, "0.3157", in nested lists
+PrintedNumbers = str | Sequence[Any]  # decimals as printed, "0.3157", in nested lists
 
 
 class Finding(NamedTuple):
@@ -202,7 +202,7 @@ def _unit(word: str) -> float:
     return last_digit(word) if "." in word else 0.5 * last_digit(word)
 
 
-def _flat(printed: Printed) -> list[str]:
+def _flat(printed: PrintedNumbers) -> list[str]:
     return [printed] if isinstance(printed, str) else [word for inner in printed for word in _flat(inner)]
 
 

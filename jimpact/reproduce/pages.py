@@ -7,7 +7,7 @@ from typing import Any
 
 from jimpact.output.html import embedded, number, page, table, text
 from jimpact.reproduce.findings import VERDICTS
-from jimpact.reproduce.parts import Paper, Record
+from jimpact.reproduce.parts import Paper, PartRecord
 
 __all__ = ["html_page", "markdown_page", "tally"]
 
@@ -36,13 +36,13 @@ body { max-width: 88rem } h1 { margin-top: 2.5rem } figure { max-width: 60rem }
 """
 
 
-def tally(records: Iterable[Record]) -> dict[str, int]:
+def tally(records: Iterable[PartRecord]) -> dict[str, int]:
     """Number of findings with each verdict."""
     counts = Counter(finding["verdict"] for record in records for finding in record.findings)
     return {verdict: counts[verdict] for verdict in VERDICTS}
 
 
-def markdown_page(papers: Sequence[Paper], records: Sequence[Record]) -> str:
+def markdown_page(papers: Sequence[Paper], records: Sequence[PartRecord]) -> str:
     lines = ["# Five papers, reproduced", "", LEAD, ""]
     lines += _markdown(("verdict", "meaning", *(paper.key for paper in papers), "all"), _summary(papers, records))
     for paper in papers:
@@ -59,7 +59,7 @@ def markdown_page(papers: Sequence[Paper], records: Sequence[Record]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def html_page(papers: Sequence[Paper], records: Sequence[Record], out: Path) -> str:
+def html_page(papers: Sequence[Paper], records: Sequence[PartRecord], out: Path) -> str:
     parts = [f"<h1>Five papers, reproduced</h1><p class=lead>{text(LEAD.replace('`', ''))}</p>"]
     parts += [table(("verdict", "meaning", *(paper.key for paper in papers), "all"), _summary(papers, records))]
     links = [f'<a href="#{text(_anchor(r))}">{text(_anchor(r))}</a> {text(r.title)}' for r in records]
@@ -77,7 +77,7 @@ def html_page(papers: Sequence[Paper], records: Sequence[Record], out: Path) -> 
     return page("Five papers, reproduced", parts, WIDE)
 
 
-def _anchor(record: Record) -> str:
+def _anchor(record: PartRecord) -> str:
     return f"{record.paper}/{record.part}"
 
 
@@ -92,7 +92,7 @@ def _findings(findings: Iterable[dict]) -> str:
     return f"<table class=findings><thead><tr>{top}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
-def _summary(papers: Sequence[Paper], records: Sequence[Record]) -> list[list[Any]]:
+def _summary(papers: Sequence[Paper], records: Sequence[PartRecord]) -> list[list[Any]]:
     by_paper = [tally(record for record in records if record.paper == paper.key) for paper in papers]
     every = tally(records)
     return [[v, MEANINGS[v], *(counts[v] for counts in by_paper), every[v]] for v in VERDICTS]

@@ -15,11 +15,11 @@ from typing import Any
 
 import jimpact
 from jimpact.output.html import plain, png, to_json, write_files
-from jimpact.reproduce.batch import Progress
+from jimpact.reproduce.batch import LabelledProgress
 from jimpact.reproduce.findings import Result, Rows, judged
 from jimpact.schemas.config import ConfigError, Table, read
 
-__all__ = ["PAPERS", "Paper", "Part", "Record", "checkout", "chosen", "kept", "load_papers", "run_part"]
+__all__ = ["PAPERS", "Paper", "Part", "PartRecord", "checkout", "chosen", "kept", "load_papers", "run_part"]
 
 PAPERS = ("jia_wang", "baber", "sun_baruh", "chatterjee_ruina", "morgan")
 
@@ -32,7 +32,7 @@ class Part:
     title: str
     config: str  # path in configs/, "jia_wang/fig6.toml"
     form: type[Table]  # schema of the configuration
-    run: Callable[[Any, Progress], Result]
+    run: Callable[[Any, LabelledProgress], Result]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Paper:
 
 
 @dataclass(frozen=True)
-class Record:
+class PartRecord:
     """The stored record of a finished part; pictures are files in the same folder."""
 
     paper: str
@@ -89,25 +89,25 @@ def chosen(papers: Sequence[Paper], wanted: Sequence[str]) -> list[tuple[Paper, 
     return [one for pair, one in every.items() if {"all", *pair} & set(wanted or ["all"])]
 
 
-def kept(paper: Paper, part: Part, root: Path, configs: Path, out: Path) -> Record | None:
+def kept(paper: Paper, part: Part, root: Path, configs: Path, out: Path) -> PartRecord | None:
     """The record of the finished part, if nothing has changed since."""
     path = out / paper.key / f"{part.key}.json"
     try:
-        record = Record(**json.loads(path.read_text(encoding="utf-8")))
+        record = PartRecord(**json.loads(path.read_text(encoding="utf-8")))
         there = all((path.parent / f"{picture['name']}.png").is_file() for picture in record.pictures)
     except (OSError, ValueError, TypeError):
         return None
     return record if there and record.stamp == _stamp(paper, part, root, configs) else None
 
 
-def run_part(paper: Paper, part: Part, root: Path, configs: Path, out: Path, progress: Progress) -> Record:
+def run_part(paper: Paper, part: Part, root: Path, configs: Path, out: Path, progress: LabelledProgress) -> PartRecord:
     """Compute a part and store it; the record is written last, so a part with a record is complete."""
     begin = time.perf_counter()
     result = part.run(read(configs / part.config, part.form), progress)
     findings = judged(paper.rows.get(part.key, {}), result.findings)
     folder = out / paper.key
     write_files(folder, {f"{picture.name}.png": png(picture.figure) for picture in result.pictures})
-    record = Record(
+    record = PartRecord(
         paper.key,
         part.key,
         part.title,

@@ -64,8 +64,8 @@ def _law(value: str) -> str:
     return value
 
 
-class Options(Table):
-    """Options of `solve`: the law, the parameters that only some laws have, and the accuracy."""
+class OptionsTable(Table):
+    """OptionsTable of `solve`: the law, the parameters that only some laws have, and the accuracy."""
 
     law: Annotated[str, AfterValidator(_law)] = "stronge"
     accuracy: Literal["low", "standard", "high"] = "standard"
@@ -86,7 +86,7 @@ class Options(Table):
         return self.model_dump(exclude_none=True)
 
 
-class Material(Table):
+class MaterialTable(Table):
     """The coefficients of one contact."""
 
     friction: NotNegative
@@ -108,10 +108,10 @@ class Head(Table):
     """Fields of every form."""
 
     name: Name = ""
-    options: Options = Options()
+    options: OptionsTable = OptionsTable()
 
 
-class Contact(Table):
+class ContactTable(Table):
     """The contact frame: axis 2 is the normal, from body b into body a."""
 
     inverse_inertia: Matrix
@@ -121,8 +121,8 @@ class Contact(Table):
 class ContactScene(Head):
     """One impact, given in the contact frame."""
 
-    material: Material
-    contact: Contact
+    material: MaterialTable
+    contact: ContactTable
 
     def input(self) -> Input:
         return Input(
@@ -167,7 +167,7 @@ class Place(Table):
 class BodiesScene(Head):
     """One impact of two bodies, given in world axes."""
 
-    material: Material
+    material: MaterialTable
     body_a: Moving
     body_b: Annotated[Annotated[Moving, Tag("moving")] | Annotated[Fixed, Tag("fixed")], Discriminator(_kind)]
     contact: Place

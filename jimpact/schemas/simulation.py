@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from jimpact.geometry.rotation import Motion
 from jimpact.geometry.shapes import Ellipsoid, Hull, Planes, Shape, Sphere, box
 from jimpact.schemas.config import Inertia, Name, Normal, NotNegative, Positive, Share, Table, Vector, read
-from jimpact.schemas.scene import Options
+from jimpact.schemas.scene import OptionsTable
 from jimpact.simulation.free_motion import Solid
 from jimpact.simulation.simulate import MOST
 
@@ -53,7 +53,7 @@ def _sizes(value: tuple) -> tuple:
 
 
 Sizes = Annotated[Vector, AfterValidator(_sizes)]
-Points = Annotated[tuple[tuple[float, float, float], ...], BeforeValidator(_points)]
+PointList = Annotated[tuple[tuple[float, float, float], ...], BeforeValidator(_points)]
 Quaternion = Annotated[tuple[float, float, float, float], BeforeValidator(_four), AfterValidator(_unit)]
 NEEDED = {"sphere": "radius", "ellipsoid": "semi_axes", "box": "size", "hull": "points"}
 
@@ -67,7 +67,7 @@ class BodyTable(Table):
     radius: NotNegative | None = None
     semi_axes: Sizes | None = None
     size: Sizes | None = None
-    points: Points | None = None
+    points: PointList | None = None
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -140,7 +140,7 @@ class FlightScene(Table):
     start: Start
     plane: Annotated[list[PlaneTable], Field(min_length=1)]
     run: RunTable = RunTable()
-    options: Options = Options()
+    options: OptionsTable = OptionsTable()
 
     def planes(self) -> Planes:
         normals = np.asarray([p.normal for p in self.plane])

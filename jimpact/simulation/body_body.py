@@ -42,7 +42,7 @@ class Pair(NamedTuple):
     b: Motion
 
 
-class Points(NamedTuple):
+class MovingPoints(NamedTuple):
     """The points of a core, world axes, with two time derivatives."""
 
     at: Array
@@ -188,7 +188,7 @@ def _less(now: Gaps, solid: Solid, turn: Turning, towards: Directions) -> Gaps:
     return Gaps(now.value - h.value, now.rate - h.rate, now.second - h.second, now.third + h.third)
 
 
-def _third(motion: Pair, a: Points, b: Points, w: Scalar, pace: Scalar) -> Scalar:
+def _third(motion: Pair, a: MovingPoints, b: MovingPoints, w: Scalar, pace: Scalar) -> Scalar:
     """Bound of the third derivative of a gap while bodies and direction turn by at most ANGLE."""
     x, v = (jnp.sqrt(_dot(p - q, p - q)) for p, q in zip(motion.a[::2], motion.b[::2], strict=True))
     horizon = jnp.where(pace > 0, ANGLE / jnp.where(pace > 0, pace, 1), 0)
@@ -197,7 +197,7 @@ def _third(motion: Pair, a: Points, b: Points, w: Scalar, pace: Scalar) -> Scala
     return w**3 * d + 3 * w**2 * d1 + 3 * w * SECOND * sizes[2] + JERK * sizes[3]
 
 
-def _points(solid: Solid, motion: Motion) -> Points:
+def _points(solid: Solid, motion: Motion) -> MovingPoints:
     turn = turning(solid, motion)
     arm = _core(solid, motion) - motion.position[..., None, :]
     spin, spin_rate = turn.spin[..., None, :], turn.spin_rate[..., None, :]
@@ -205,7 +205,7 @@ def _points(solid: Solid, motion: Motion) -> Points:
     second = jnp.cross(spin_rate, arm) + jnp.cross(spin, moving)
     length = jnp.max(jnp.sqrt(_dot(arm, arm)), -1)
     centre = (motion.position[..., None, :], motion.velocity[..., None, :])
-    return Points(centre[0] + arm, centre[1] + moving, second, length, turn)
+    return MovingPoints(centre[0] + arm, centre[1] + moving, second, length, turn)
 
 
 def _core(solid: Solid, motion: Motion) -> Array:

@@ -10,13 +10,14 @@ from jax import lax
 from jimpact.contact.body import definite_inverse
 from jimpact.geometry.rotation import Motion
 from jimpact.geometry.shapes import Ellipsoid, Hull, Planes, Shape, Sphere, reach
+from jimpact.impact import EXTRA
 from jimpact.simulation.body_body import Pair, TwoBodies
 from jimpact.simulation.body_planes import BodyAndPlanes
 from jimpact.simulation.free_motion import Solid, chosen
 from jimpact.types import Array, ArrayLike, Flag, Scalar
 from jimpact.validation import check_batch, floating
 
-__all__ = ["EXTRA", "GRAVITY", "MOTION_TAILS", "Inputs", "body_inputs", "harmless", "pair_inputs"]
+__all__ = ["GRAVITY", "MOTION_TAILS", "OPTIONAL", "Inputs", "body_inputs", "harmless", "pair_inputs"]
 
 Arrays = dict[str, tuple[ArrayLike, tuple[int, ...]]]
 
@@ -24,7 +25,7 @@ REST = 1e-3  # default `rest_speed`, in units of the speed after a fall by the s
 ROUNDED = 1e-6  # error of a squared length that is corrected, as by rounding to single precision; more is INVALID
 GRAVITY = (0.0, 0.0, -9.81)  # m/s^2
 MOTION_TAILS = ((3,), (4,), (3,), (3,))
-EXTRA = ("static_friction", "tangential_restitution", "mixing")
+OPTIONAL = ("static_friction", *EXTRA)
 
 
 class Inputs(NamedTuple):

@@ -27,7 +27,7 @@ from jimpact.geometry.rotation import Motion
 from jimpact.geometry.shapes import Planes
 from jimpact.outcome import Outcome
 from jimpact.simulation.free_motion import Solid, chosen
-from jimpact.simulation.inputs import EXTRA, GRAVITY, Inputs, body_inputs, harmless, pair_inputs
+from jimpact.simulation.inputs import GRAVITY, OPTIONAL, Inputs, body_inputs, harmless, pair_inputs
 from jimpact.simulation.run import Bounces, Ending, Run, masked
 from jimpact.simulation.time_of_impact import Contact, TimeOfImpact
 from jimpact.types import Array, ArrayLike, Flag, Scalar, Vector3, Whole
@@ -36,7 +36,7 @@ __all__ = ["MOST", "simulate", "simulate_pair"]
 
 OVERLAP = 1e-9  # least depth of an overlap, relative to the size of the body
 MOST = 10_000  # largest number of impacts of a run
-OPTIONS = ("law", *EXTRA, "rule", "accuracy", "line_tolerance")
+OPTIONS = ("law", *OPTIONAL, "rule", "accuracy", "line_tolerance")
 UNSTEADY = 0.1  # largest relative change of the contact velocity over the correction of the time of impact
 
 
@@ -72,7 +72,7 @@ def simulate(
         Run: the impacts, the motion at the end, and why it ended.
     """
     _check(impacts, {"law": law, **options})
-    extra = {name: options.pop(name) for name in EXTRA if options.get(name) is not None}
+    extra = {name: options.pop(name) for name in OPTIONAL if options.get(name) is not None}
     given = body_inputs(solid, motion, planes, gravity, duration, rest_speed, extra)
     return _run(given, int(impacts), rest_speed is None, (("law", law), *options.items()))
 
@@ -99,7 +99,7 @@ def simulate_pair(
     body a. Arguments are as in `simulate`; `rest_speed` is 0 by default.
     """
     _check(impacts, {"law": law, **options})
-    extra = {name: options.pop(name) for name in EXTRA if options.get(name) is not None}
+    extra = {name: options.pop(name) for name in OPTIONAL if options.get(name) is not None}
     bodies = ((solid_a, solid_b), (motion_a, motion_b))
     given = pair_inputs(*bodies, friction, restitution, gravity, duration, rest_speed, extra)
     return _run(given, int(impacts), rest_speed is None, (("law", law), *options.items()))
