@@ -17,7 +17,7 @@ from jimpact.laws import LAWS
 from jimpact.laws.base import Answer, Given, Law, Options, plausible
 from jimpact.numerics import divide, where
 from jimpact.outcome import Impact, ImpactInfo, Outcome
-from jimpact.slip.flow import Plane, plane_of
+from jimpact.slip.flow import Constants, constants_of
 from jimpact.slip.restitution import RULES
 from jimpact.slip.state import Accuracy
 from jimpact.types import Array, ArrayLike, Flag, Matrix3, Scalar, Vector3
@@ -154,14 +154,14 @@ def _case(choice: Choice, *arrays: Array) -> Case:
     mu, static = jnp.minimum(mu, most), jnp.minimum(static, most)
     # Results do not depend on the units, so the units need no derivative.
     speed, inverse_mass = stop_gradient(jnp.abs(z)), stop_gradient(W[..., 2, 2])
-    bxx, bxy, byy, dx, dy, w = (a / inverse_mass for a in plane_of(W, mu)[:-1])
-    plane = Plane(bxx, bxy, byy, dx, dy, w, mu)
+    bxx, bxy, byy, dx, dy, w = (a / inverse_mass for a in constants_of(W, mu)[:-1])
+    contact = Constants(bxx, bxy, byy, dx, dy, w, mu)
     # Slip and e below eps^2 count as zero, but keep their derivatives.
     tiny = float(jnp.finfo(v.dtype).eps) ** 2
     vanished = lambda a, small: where(small, a - stop_gradient(a), a)  # noqa: E731
     x, y, z = x / speed, y / speed, z / speed
     still = jnp.maximum(jnp.abs(x), jnp.abs(y)) < tiny
-    given = Given(plane, vanished(x, still), vanished(y, still), z, vanished(e, e < tiny), static, e_t, mixing)
+    given = Given(contact, vanished(x, still), vanished(y, still), z, vanished(e, e < tiny), static, e_t, mixing)
     law, options = choice
     return Case(given, options, law, v, valid, approaching, speed, speed / inverse_mass)
 
@@ -256,7 +256,7 @@ def _valid(mu: Scalar, e: Scalar, static: Scalar, e_t: Scalar, mixing: Scalar, W
     W = W / where(normal > 0, normal, 1)[..., None, None]  # so that no determinant over- or underflows
     entries = jnp.max(jnp.abs(W), (-1, -2))
     symmetric = jnp.max(jnp.abs(W - jnp.swapaxes(W, -1, -2)), (-1, -2)) <= ASYMMETRY * entries
-    xx, b, yy, dx, dy, zz, _ = plane_of(W, mu)
+    xx, b, yy, dx, dy, zz, _ = constants_of(W, mu)
     det = xx * yy - b * b
     schur = zz * det - (yy * dx * dx - 2 * b * dx * dy + xx * dy * dy)
     # Each determinant must be above round-off, relative to its terms.

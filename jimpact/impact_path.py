@@ -91,7 +91,7 @@ def _path(case: Case, samples: int) -> Path:
     ix, iy, work = jax.vmap(lambda q: _at(lane, records, q), in_axes=-1, out_axes=-1)(p)
 
     wide = jax.tree.map(lambda a: a[..., None], lane)
-    x, y, v = moved(wide.plane, wide.x0, wide.y0, wide.v0, ix, iy, p)
+    x, y, v = moved(wide.contact, wide.x0, wide.y0, wide.v0, ix, iy, p)
     zero_at, stick = events.slip_end[..., None], lane.sticks[..., None]
     still = (p == zero_at) | ((p > zero_at) & stick)
     x, y = jnp.where(still, 0, x), jnp.where(still, 0, y)
@@ -141,7 +141,7 @@ def _at(lane: Lane, records: _Record, p: Scalar) -> tuple[Scalar, Scalar, Scalar
     count = len(records.size.reach)
     index = count - 1 - jnp.argmax((records.before.ledger.impulse <= p)[::-1], 0)  # the last such step: some go back
     before, size = jax.tree.map(lambda a: jnp.take_along_axis(a, index[None], 0)[0], records)
-    at, plane = look(lane, before), lane.plane
+    at, contact = look(lane, before), lane.contact
     rest, falls = zero_slip(lane, before, at), before.stage == Stage.ZERO
     gone = falls & (p >= rest.ledger.impulse)  # beyond zero slip: friction is constant
     begin = jax.tree.map(lambda a, b: where(gone, a, b), rest, before)
@@ -152,8 +152,8 @@ def _at(lane: Lane, records: _Record, p: Scalar) -> tuple[Scalar, Scalar, Scalar
     left = missing - move.p
     share = where(falls, divide(left, rest.ledger.impulse - before.ledger.impulse - move.p), 0)
     ix, iy = (a + share * (b - c - a) for a, b, c in ((move.ix, rest.ix, before.ix), (move.iy, rest.iy, before.iy)))
-    k = plane.w - plane.mu * at.rate * at.axes.a
-    k = where(gone, plane.w - plane.dx * lane.tx - plane.dy * lane.ty, k)
+    k = contact.w - contact.mu * at.rate * at.axes.a
+    k = where(gone, contact.w - contact.dx * lane.tx - contact.dy * lane.ty, k)
     beyond = where(gone, 0, move.work + move.v * left)
     return (
         begin.ix + where(gone, -lane.tx * missing, ix),
@@ -170,10 +170,10 @@ def _part(lane: Lane, at: View, linear: Flag, length: Scalar, p: Scalar) -> Move
 
     def closer(_: int, now: tuple[Scalar, Scalar, Scalar]) -> tuple[Scalar, Scalar, Scalar]:
         t, low, high = now
-        received, pace = jax.jvp(lambda t: advance(lane.plane, at, t, linear).p, (t,), (jnp.ones_like(t),))
+        received, pace = jax.jvp(lambda t: advance(lane.contact, at, t, linear).p, (t,), (jnp.ones_like(t),))
         low, high = where(received < p, t, low), where(received < p, high, t)
         newton = t - divide(received - p, pace)
         return where((newton >= low) & (newton <= high), newton, 0.5 * (low + high)), low, high
 
     begin = (jnp.minimum(length, clock_to(p / at.unit, at.axes.g)), jnp.zeros_like(p), length)
-    return advance(lane.plane, at, lax.fori_loop(0, NEWTON_STEPS, closer, begin)[0], linear)
+    return advance(lane.contact, at, lax.fori_loop(0, NEWTON_STEPS, closer, begin)[0], linear)

@@ -74,13 +74,13 @@ def planar_modes(
     instead of static friction.
     """
     case = _prepared(inverse_inertia, velocity, friction, restitution, static_friction, "poisson")
-    plane, given = case.given.plane, case.given
+    contact, given = case.given.contact, case.given
     slip, approach = jnp.abs(given.x), -given.v
-    d = plane.dx * jnp.where(given.x < 0, -1, 1)  # coupling, with slip taken as positive
-    ending, rising = plane.mu * plane.bxx - d, plane.w - plane.mu * d
+    d = contact.dx * jnp.where(given.x < 0, -1, 1)  # coupling, with slip taken as positive
+    ending, rising = contact.mu * contact.bxx - d, contact.w - contact.mu * d
     # Slip ends at p = slip / ending; compression would end at approach / rising, or never.
     first = jnp.where(ending > 0, jnp.where(rising > 0, ending / jnp.where(rising > 0, rising, 1), jnp.inf), -jnp.inf)
-    last, needed = (1 + given.e) * first, -d / plane.bxx
+    last, needed = (1 + given.e) * first, -d / contact.bxx
     stick = jnp.abs(needed) <= given.static
     ratio = slip / approach
     ended = jnp.where(ratio < first, 1, 3) + jnp.where(stick, 0, 1)

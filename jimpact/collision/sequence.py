@@ -29,7 +29,7 @@ from jimpact.impact import solve
 from jimpact.laws import LAWS
 from jimpact.laws.algebraic import stopping_impulse
 from jimpact.outcome import Outcome
-from jimpact.slip.flow import plane_of
+from jimpact.slip.flow import constants_of
 from jimpact.types import Array, ArrayLike, Flag, Scalar, Whole
 from jimpact.validation import check_batch, floating
 
@@ -251,8 +251,8 @@ def _single(
         return impulse, outcome
     stops = jnp.asarray(held)[which]
     definite = jnp.linalg.det(lax.stop_gradient(W)) > 0
-    plane = plane_of(jnp.where((stops & definite)[..., None, None], W, jnp.eye(3, dtype=W.dtype)), 0 * v[..., 2])
-    stop = jnp.stack(stopping_impulse(plane, v[..., 0], v[..., 1], v[..., 2], 0 * v[..., 2]), -1)
+    contact = constants_of(jnp.where((stops & definite)[..., None, None], W, jnp.eye(3, dtype=W.dtype)), 0 * v[..., 2])
+    stop = jnp.stack(stopping_impulse(contact, v[..., 0], v[..., 1], v[..., 2], 0 * v[..., 2]), -1)
     held_well = jnp.where(definite, Outcome.OK, Outcome.INVALID)
     return jnp.where(stops[..., None], stop, impulse), jnp.where(stops, held_well, outcome)
 

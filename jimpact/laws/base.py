@@ -19,7 +19,7 @@ import jax.numpy as jnp
 
 from jimpact.numerics import norm
 from jimpact.outcome import ImpactInfo
-from jimpact.slip.flow import Plane, moved
+from jimpact.slip.flow import Constants, moved
 from jimpact.slip.restitution import StopRule
 from jimpact.slip.state import Accuracy
 from jimpact.types import Flag, Scalar
@@ -30,7 +30,7 @@ __all__ = ["Answer", "Given", "Law", "Options", "answer", "plausible"]
 class Given(NamedTuple):
     """One valid impact that approaches, before it happens."""
 
-    plane: Plane  # inverse inertia and kinetic friction
+    contact: Constants  # inverse inertia and kinetic friction
     x: Scalar
     y: Scalar
     v: Scalar
@@ -81,7 +81,7 @@ class Law(NamedTuple):
 
 def answer(given: Given, ix: Scalar, iy: Scalar, p: Scalar, inside: Flag, finished: Flag, **known: Scalar) -> Answer:
     """The answer of a law: velocities and energy follow from the impulse; `known` has other fields of `info`."""
-    x, y, v = moved(given.plane, given.x, given.y, given.v, ix, iy, p)
+    x, y, v = moved(given.contact, given.x, given.y, given.v, ix, iy, p)
     unknown = jnp.full_like(p, jnp.nan)
     none = jnp.where(jnp.isnan(p), 0, -1).astype(jnp.int32)  # -1, sharded over devices like p
     energy = 0.5 * (ix * (given.x + x) + iy * (given.y + y) + p * (given.v + v))

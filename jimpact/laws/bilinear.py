@@ -17,17 +17,17 @@ __all__ = ["LAW"]
 
 def impulse(given: Given, options: Options) -> Answer:
     """Normal impulse p = -(1 + e) v / w, and friction min(mu p, (1 + e_t) |slip| / b) against the slip."""
-    plane, x, y = given.plane, given.x, given.y
+    contact, x, y = given.contact, given.x, given.y
     r = norm(x, y)
     sx, sy = divide(x, r), divide(y, r)
-    bx, by = plane.bxx * sx + plane.bxy * sy, plane.bxy * sx + plane.byy * sy
+    bx, by = contact.bxx * sx + contact.bxy * sy, contact.bxy * sx + contact.byy * sy
     along, across = bx * sx + by * sy, by * sx - bx * sy
-    near = jnp.finfo(r.dtype).eps ** 0.5 * (plane.bxx + plane.byy + plane.w)
-    inside = (jnp.abs(plane.dx) <= near) & (jnp.abs(plane.dy) <= near) & (jnp.abs(across) <= near)
-    p = -(1 + given.e) * given.v / plane.w
-    reverses = (1 + given.e_t) * r <= plane.mu * p * along
-    rx, ry = solve_b(plane, -(1 + given.e_t) * x, -(1 + given.e_t) * y)
-    ix, iy = jnp.where(reverses, rx, -plane.mu * p * sx), jnp.where(reverses, ry, -plane.mu * p * sy)
+    near = jnp.finfo(r.dtype).eps ** 0.5 * (contact.bxx + contact.byy + contact.w)
+    inside = (jnp.abs(contact.dx) <= near) & (jnp.abs(contact.dy) <= near) & (jnp.abs(across) <= near)
+    p = -(1 + given.e) * given.v / contact.w
+    reverses = (1 + given.e_t) * r <= contact.mu * p * along
+    rx, ry = solve_b(contact, -(1 + given.e_t) * x, -(1 + given.e_t) * y)
+    ix, iy = jnp.where(reverses, rx, -contact.mu * p * sx), jnp.where(reverses, ry, -contact.mu * p * sy)
     return answer(given, ix, iy, p, inside, jnp.ones_like(inside))
 
 

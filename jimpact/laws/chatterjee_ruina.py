@@ -19,13 +19,13 @@ __all__ = ["LAW"]
 
 def impulse(given: Given, options: Options) -> Answer:
     """P = (1 + e) P_I + kappa (P_II - P_I), where P_I is frictionless and P_II sticks, both without rebound."""
-    plane, e, e_t = given.plane, given.e, given.e_t
-    plastic = -given.v / plane.w
-    ix, iy, p = stopping_impulse(plane, given.x, given.y, given.v, jnp.zeros_like(given.v))
+    contact, e, e_t = given.contact, given.e, given.e_t
+    plastic = -given.v / contact.w
+    ix, iy, p = stopping_impulse(contact, given.x, given.y, given.v, jnp.zeros_like(given.v))
     friction = norm(ix, iy)
-    slips = (1 + e_t) * friction > plane.mu * ((1 + e) * plastic + (1 + e_t) * (p - plastic))
-    closing = friction - plane.mu * (p - plastic)
-    kappa = jnp.where(slips, plane.mu * (1 + e) * plastic / jnp.where(slips, closing, 1), 1 + e_t)
+    slips = (1 + e_t) * friction > contact.mu * ((1 + e) * plastic + (1 + e_t) * (p - plastic))
+    closing = friction - contact.mu * (p - plastic)
+    kappa = jnp.where(slips, contact.mu * (1 + e) * plastic / jnp.where(slips, closing, 1), 1 + e_t)
     everywhere = jnp.ones_like(slips)
     return answer(given, kappa * ix, kappa * iy, (1 + e) * plastic + kappa * (p - plastic), everywhere, everywhere)
 

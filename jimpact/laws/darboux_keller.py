@@ -47,7 +47,7 @@ def darboux_keller(given: Given, options: Options) -> Answer:
 
 
 def given_lane(given: Given) -> Lane:
-    return lane_of(given.plane, given.x, given.y, given.v, given.e, given.static)
+    return lane_of(given.contact, given.x, given.y, given.v, given.e, given.static)
 
 
 def answer_of(given: Given, lane: Lane, end: State, options: Options) -> Answer:
@@ -87,7 +87,7 @@ def events_of(lane: Lane, end: State, line_tolerance: float) -> Events:
     """The events in scaled units."""
     ledger, nan = end.ledger, jnp.nan
     again = ledger.compressions > 1
-    line = line_start(lane.plane, lane.rate, end.line, line_tolerance)
+    line = line_start(lane.contact, lane.rate, end.line, line_tolerance)
     return Events(
         compression_end=where(ledger.phase > 0, ledger.first_end, nan),
         recompression_start=where(again, ledger.last_start, nan),

@@ -29,7 +29,7 @@ from jaxtyping import Float
 from jimpact.laws.algebraic import normal_rate, stopping_impulse
 from jimpact.numerics import divide, norm, sqrt
 from jimpact.roots import bracketed_root, horner_slope
-from jimpact.slip.flow import Matrix2, Plane, solve_b
+from jimpact.slip.flow import Constants, Matrix2, solve_b
 from jimpact.slip.stick import secular_direction, secular_step, sticks
 from jimpact.types import Array, Flag, Scalar
 
@@ -42,26 +42,28 @@ JAMMED = {"float64": 1.6e-6, "float32": 3e-4}  # a smaller k, relative to its te
 POLISH = 3  # steps of Newton's method on the secular equation, which is nearly linear near the root
 
 
-def opposing(plane: Plane, x: Scalar, y: Scalar, v: Scalar, a: Scalar) -> tuple[Scalar, Scalar, Scalar, Flag, Flag]:
+def opposing(
+    contact: Constants, x: Scalar, y: Scalar, v: Scalar, a: Scalar
+) -> tuple[Scalar, Scalar, Scalar, Flag, Flag]:
     """Impulse that changes the normal velocity by a > 0 and stops the slip, or else opposes the final slip.
 
     Also returns whether the impulse exists, and whether it is accurate. If the impulse that stops the slip is on the
     cone, the derivative is that of stopping.
     """
-    mu = plane.mu
-    ix, iy, p = stopping_impulse(plane, x, y, v, v + a)
+    mu = contact.mu
+    ix, iy, p = stopping_impulse(contact, x, y, v, v + a)
     needed, available = ix * ix + iy * iy, mu * mu * p * p
     stick = (needed <= available) & (p > 0)
-    fx, fy = plane.w * x + a * plane.dx, plane.w * y + a * plane.dy
+    fx, fy = contact.w * x + a * contact.dx, contact.w * y + a * contact.dy
     A = (
-        a * plane.bxx + x * plane.dx,
-        a * plane.bxy + x * plane.dy,
-        a * plane.bxy + y * plane.dx,
-        a * plane.byy + y * plane.dy,
+        a * contact.bxx + x * contact.dx,
+        a * contact.bxy + x * contact.dy,
+        a * contact.bxy + y * contact.dx,
+        a * contact.byy + y * contact.dy,
     )
     fx, fy = jnp.where(stick, 1, fx), jnp.where(stick, 0, fy)
     M = tuple(mu * jnp.where(stick, 0, entry) for entry in A)
-    rate = stop_gradient(_closest_root(*stop_gradient((plane, fx, fy, M))))
+    rate = stop_gradient(_closest_root(*stop_gradient((contact, fx, fy, M))))
     exists = rate >= 0
     on_cone = ~exists & (p > 0) & (needed <= (1 + ON_CONE * jnp.finfo(p.dtype).eps) * available)
     rate = jnp.where(exists, rate, norm(fx, fy))
@@ -70,11 +72,11 @@ def opposing(plane: Plane, x: Scalar, y: Scalar, v: Scalar, a: Scalar) -> tuple[
     for _ in range(POLISH):
         rate = stop_gradient(secular_step(fx, fy, M, rate)[2])
     sx, sy, _ = secular_step(fx, fy, M, secular_step(fx, fy, M, rate)[2])
-    k = normal_rate(plane, sx, sy)
+    k = normal_rate(contact, sx, sy)
     accurate = jnp.abs(sx * sx + sy * sy - 1) <= jnp.finfo(k.dtype).eps ** 0.5
     exists &= (k > 0) | ~accurate
     # With friction that jams at grazing approach, k is so small that its round-off matters.
-    accurate &= k > JAMMED[k.dtype.name] * (plane.w + mu * norm(plane.dx, plane.dy))
+    accurate &= k > JAMMED[k.dtype.name] * (contact.w + mu * norm(contact.dx, contact.dy))
     slide = a / jnp.where(k > 0, k, 1)
     impulse = (-mu * slide * sx, -mu * slide * sy, slide)
     stick = stick | on_cone
@@ -82,27 +84,27 @@ def opposing(plane: Plane, x: Scalar, y: Scalar, v: Scalar, a: Scalar) -> tuple[
     return ix, iy, p, stick | exists, stick | (accurate & (k > 0))
 
 
-def opposing_at(plane: Plane, x: Scalar, y: Scalar, p: Scalar) -> tuple[Scalar, Scalar]:
+def opposing_at(contact: Constants, x: Scalar, y: Scalar, p: Scalar) -> tuple[Scalar, Scalar]:
     """Tangential impulse for the normal impulse p >= 0 that stops the slip (x, y), or else opposes the final slip.
 
     (l + mu p B) s = f, where f is the slip without friction, has one root because B is positive definite. If the
     impulse that stops the slip is on the cone, the derivative is that of stopping, except at p = 0 without slip: there
     it is the derivative for a small p.
     """
-    mu = plane.mu
-    fx, fy = x + plane.dx * p, y + plane.dy * p
-    ix, iy = solve_b(plane, -fx, -fy)
+    mu = contact.mu
+    fx, fy = x + contact.dx * p, y + contact.dy * p
+    ix, iy = solve_b(contact, -fx, -fy)
     nothing = (x == 0) & (y == 0) & (p == 0)
-    stick = jnp.where(nothing, sticks(plane, mu), ix * ix + iy * iy <= mu * mu * p * p)
-    dx, dy = jnp.where(nothing, plane.dx, fx), jnp.where(nothing, plane.dy, fy)
+    stick = jnp.where(nothing, sticks(contact, mu), ix * ix + iy * iy <= mu * mu * p * p)
+    dx, dy = jnp.where(nothing, contact.dx, fx), jnp.where(nothing, contact.dy, fy)
     fx, fy = jnp.where(stick, 1, dx), jnp.where(stick, 0, dy)
     size = mu * jnp.where(nothing, 1, p)
-    M = tuple(jnp.where(stick, 0, size * entry) for entry in (plane.bxx, plane.bxy, plane.bxy, plane.byy))
+    M = tuple(jnp.where(stick, 0, size * entry) for entry in (contact.bxx, contact.bxy, contact.bxy, contact.byy))
     sx, sy = secular_direction(fx, fy, M)
     return jnp.where(stick, ix, -mu * p * sx), jnp.where(stick, iy, -mu * p * sy)
 
 
-def _closest_root(plane: Plane, fx: Scalar, fy: Scalar, M: Matrix2) -> Scalar:
+def _closest_root(contact: Constants, fx: Scalar, fy: Scalar, M: Matrix2) -> Scalar:
     """The root with k > 0 whose s is closest to f in direction; -1 if there is none. All roots are below `size`."""
     size = 2 * (norm(fx, fy) + jnp.abs(M[0]) + jnp.abs(M[1]) + jnp.abs(M[2]) + jnp.abs(M[3]))
     fx, fy, m0, m1, m2, m3 = (entry / size for entry in (fx, fy, *M))
@@ -121,7 +123,7 @@ def _closest_root(plane: Plane, fx: Scalar, fy: Scalar, M: Matrix2) -> Scalar:
     area = det + t * (trace + t)
     scale = 1 / jnp.where(area == 0, 1, area)
     sx, sy = (t * fx + gx) * scale, (t * fy + gy) * scale
-    good = there & (normal_rate(plane, sx, sy) > 0) & (area != 0)
+    good = there & (normal_rate(contact, sx, sy) > 0) & (area != 0)
     closeness = jnp.where(good, (sx * fx + sy * fy) / norm(sx, sy), -jnp.inf)
     best = jnp.where(good & (closeness == closeness.max(0)), t, -1).max(0)
     return best * jnp.where(best < 0, 1, size)

@@ -31,7 +31,7 @@ from jimpact.laws.algebraic import normal_rate
 from jimpact.laws.base import Answer, Given, Law, Options, answer
 from jimpact.laws.opposing_friction import opposing
 from jimpact.numerics import divide, norm
-from jimpact.slip.flow import Plane, solve_b
+from jimpact.slip.flow import Constants, solve_b
 from jimpact.types import Flag, Scalar
 
 __all__ = ["LAW"]
@@ -69,11 +69,11 @@ class Tangent(NamedTuple):
 
 def impulse(given: Given, options: Options) -> Answer:
     """The normal velocity changes by -(1 + e) v."""
-    plane, a = given.plane, -(1 + given.e) * given.v
+    contact, a = given.contact, -(1 + given.e) * given.v
     slip = norm(given.x, given.y)
     slides = slip > 0
     size = jnp.where(slides, slip, 1)
-    problem = (plane, jnp.where(slides, given.x, 1) / size, jnp.where(slides, given.y, 0) / size, a / size)
+    problem = (contact, jnp.where(slides, given.x, 1) / size, jnp.where(slides, given.y, 0) / size, a / size)
     guess = _root(*stop_gradient(problem))
     at = _tangent(*problem, guess.x, guess.y, guess.n)
     step = at.lacks / at.slope
@@ -81,32 +81,32 @@ def impulse(given: Given, options: Options) -> Answer:
     moved = (jnp.abs(x - guess.x) + jnp.abs(y - guess.y)) / (1 + norm(x, y)) + jnp.abs(step) / n
     good = (moved <= jnp.finfo(n.dtype).eps ** 0.5) & guess.passed
     p = n * size
-    tangential = _tangential(plane, *problem[1:3], x, y, n)
-    good &= _restores(plane, problem[3], *tangential, n)
+    tangential = _tangential(contact, *problem[1:3], x, y, n)
+    good &= _restores(contact, problem[3], *tangential, n)
     sliding = (size * tangential[0], size * tangential[1], p)
-    *resting, exists, accurate = opposing(plane, given.x, given.y, given.v, a)
+    *resting, exists, accurate = opposing(contact, given.x, given.y, given.v, a)
     ix, iy, p = (jnp.where(slides, one, other) for one, other in zip(sliding, resting, strict=True))
     return answer(given, ix, iy, p, slides | exists, jnp.where(slides, good, accurate))
 
 
-def _tangential(plane: Plane, ix: Scalar, iy: Scalar, x: Scalar, y: Scalar, n: Scalar) -> tuple[Scalar, Scalar]:
+def _tangential(contact: Constants, ix: Scalar, iy: Scalar, x: Scalar, y: Scalar, n: Scalar) -> tuple[Scalar, Scalar]:
     """Tangential impulse -mu n q; from the change of slip where friction is high and q is a small difference."""
     qx, qy = _average(x, y, ix, iy)
-    by_slip = solve_b(plane, x - ix - plane.dx * n, y - iy - plane.dy * n)
-    high = plane.mu * n * (plane.bxx + plane.byy) > 2 * (1 + norm(x, y) + norm(plane.dx, plane.dy) * n)
-    return jnp.where(high, by_slip[0], -plane.mu * n * qx), jnp.where(high, by_slip[1], -plane.mu * n * qy)
+    by_slip = solve_b(contact, x - ix - contact.dx * n, y - iy - contact.dy * n)
+    high = contact.mu * n * (contact.bxx + contact.byy) > 2 * (1 + norm(x, y) + norm(contact.dx, contact.dy) * n)
+    return jnp.where(high, by_slip[0], -contact.mu * n * qx), jnp.where(high, by_slip[1], -contact.mu * n * qy)
 
 
-def _restores(plane: Plane, a: Scalar, tx: Scalar, ty: Scalar, p: Scalar) -> Flag:
+def _restores(contact: Constants, a: Scalar, tx: Scalar, ty: Scalar, p: Scalar) -> Flag:
     """Whether the impulse changes the normal velocity by a, to round-off."""
-    size = plane.w * p + norm(plane.dx, plane.dy) * norm(tx, ty)
-    return jnp.abs(plane.w * p + plane.dx * tx + plane.dy * ty - a) <= LOST * jnp.finfo(p.dtype).eps * size
+    size = contact.w * p + norm(contact.dx, contact.dy) * norm(tx, ty)
+    return jnp.abs(contact.w * p + contact.dx * tx + contact.dy * ty - a) <= LOST * jnp.finfo(p.dtype).eps * size
 
 
-def _root(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar) -> Guess:
+def _root(contact: Constants, ix: Scalar, iy: Scalar, a: Scalar) -> Guess:
     """The first root as n grows."""
-    problem = (plane, ix, iy, a)
-    least = a / (plane.w + plane.mu * norm(plane.dx, plane.dy))
+    problem = (contact, ix, iy, a)
+    least = a / (contact.w + contact.mu * norm(contact.dx, contact.dy))
     x, y = _corrected(*problem, -ix, -iy, least, FIRST_STEPS)
     guess = Guess(x, y, least, least, least, jnp.zeros_like(a, bool))
 
@@ -114,7 +114,7 @@ def _root(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar) -> Guess:
         x, y = _next(*problem, guess.x, guess.y, guess.n)
         n = GROWTH * guess.n
         high = GROWTH * n  # beyond n, since the slip is not exact and the root may lie beyond n
-        new = Guess(x, y, n, guess.n, high, n * normal_rate(plane, *_average(x, y, ix, iy)) >= a)
+        new = Guess(x, y, n, guess.n, high, n * normal_rate(contact, *_average(x, y, ix, iy)) >= a)
         return jax.tree.map(lambda old, new: jnp.where(guess.passed, old, new), guess, new), None
 
     def narrow(guess: Guess, _: None) -> tuple[Guess, None]:
@@ -126,20 +126,24 @@ def _root(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar) -> Guess:
     return lax.scan(narrow, guess, None, length=LAST_STEPS)[0]
 
 
-def _next(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar, x: Scalar, y: Scalar, n: Scalar) -> tuple[Scalar, Scalar]:
+def _next(
+    contact: Constants, ix: Scalar, iy: Scalar, a: Scalar, x: Scalar, y: Scalar, n: Scalar
+) -> tuple[Scalar, Scalar]:
     """The slip after at the normal impulse GROWTH n, from that at n."""
-    at = _tangent(plane, ix, iy, a, x, y, n)
+    at = _tangent(contact, ix, iy, a, x, y, n)
     more = (GROWTH - 1) * n
     x, y = x + at.ax + at.bx * more, y + at.ay + at.by * more
-    return _corrected(plane, ix, iy, a, x, y, GROWTH * n, FOLLOWING_STEPS)
+    return _corrected(contact, ix, iy, a, x, y, GROWTH * n, FOLLOWING_STEPS)
 
 
-def _narrowed(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar, guess: Guess) -> tuple[Scalar, Scalar, Scalar, Scalar]:
+def _narrowed(
+    contact: Constants, ix: Scalar, iy: Scalar, a: Scalar, guess: Guess
+) -> tuple[Scalar, Scalar, Scalar, Scalar]:
     """Slip after and n, by a step of Newton's method on both equations within the bracket.
 
     The last result is the side of the root on which the old n was: 1 below, -1 beyond, 0 not known.
     """
-    at = _tangent(plane, ix, iy, a, guess.x, guess.y, guess.n)
+    at = _tangent(contact, ix, iy, a, guess.x, guess.y, guess.n)
     known = jnp.abs(at.ax) + jnp.abs(at.ay) <= NEAR * (1 + norm(guess.x, guess.y))
     side = jnp.where(known, jnp.where(at.lacks > 0, 1.0, -1.0), 0.0).astype(at.lacks.dtype)
     low, high = jnp.where(side > 0, guess.n, guess.low), jnp.where(side < 0, guess.n, guess.high)
@@ -153,37 +157,37 @@ def _narrowed(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar, guess: Guess) -> 
 
 
 def _corrected(
-    plane: Plane, ix: Scalar, iy: Scalar, a: Scalar, x: Scalar, y: Scalar, n: Scalar, times: int
+    contact: Constants, ix: Scalar, iy: Scalar, a: Scalar, x: Scalar, y: Scalar, n: Scalar, times: int
 ) -> tuple[Scalar, Scalar]:
     """Slip after at the normal impulse n, by Newton's method on the first equation."""
     for _ in range(times):
-        at = _tangent(plane, ix, iy, a, x, y, n)
+        at = _tangent(contact, ix, iy, a, x, y, n)
         x, y = x + at.ax, y + at.ay
     return x, y
 
 
-def _tangent(plane: Plane, ix: Scalar, iy: Scalar, a: Scalar, x: Scalar, y: Scalar, n: Scalar) -> Tangent:
+def _tangent(contact: Constants, ix: Scalar, iy: Scalar, a: Scalar, x: Scalar, y: Scalar, n: Scalar) -> Tangent:
     """The tangent at x, y, n, which carry no derivative. Its residuals carry that of the problem, its slopes none."""
     qx, qy = _average(x, y, ix, iy)
-    rate_x = plane.dx - plane.mu * (plane.bxx * qx + plane.bxy * qy)
-    rate_y = plane.dy - plane.mu * (plane.bxy * qx + plane.byy * qy)
+    rate_x = contact.dx - contact.mu * (contact.bxx * qx + contact.bxy * qy)
+    rate_y = contact.dy - contact.mu * (contact.bxy * qx + contact.byy * qy)
     miss_x, miss_y = ix + n * rate_x - x, iy + n * rate_y - y
-    k = normal_rate(plane, qx, qy)
+    k = normal_rate(contact, qx, qy)
     lacks = a - n * k
-    plane, ix, iy, rate_x, rate_y, k = stop_gradient((plane, ix, iy, rate_x, rate_y, k))
+    contact, ix, iy, rate_x, rate_y, k = stop_gradient((contact, ix, iy, rate_x, rate_y, k))
 
     r = norm(x, y)
     ux, uy, square = divide(x, r), divide(y, r), 1 + r * r
-    scale, along = n * plane.mu * r / square, (1 - r * r) / square
+    scale, along = n * contact.mu * r / square, (1 - r * r) / square
     # D = n mu dq/dy and J = 1 + B D
     dxx, dxy = scale * (1 + ux * ux * along - 2 * ix * ux / square), scale * (ux * uy * along - 2 * ix * uy / square)
     dyx, dyy = scale * (ux * uy * along - 2 * iy * ux / square), scale * (1 + uy * uy * along - 2 * iy * uy / square)
-    jxx, jxy = 1 + plane.bxx * dxx + plane.bxy * dyx, plane.bxx * dxy + plane.bxy * dyy
-    jyx, jyy = plane.bxy * dxx + plane.byy * dyx, 1 + plane.bxy * dxy + plane.byy * dyy
+    jxx, jxy = 1 + contact.bxx * dxx + contact.bxy * dyx, contact.bxx * dxy + contact.bxy * dyy
+    jyx, jyy = contact.bxy * dxx + contact.byy * dyx, 1 + contact.bxy * dxy + contact.byy * dyy
     det = jxx * jyy - jxy * jyx
     ax, ay = (jyy * miss_x - jxy * miss_y) / det, (jxx * miss_y - jyx * miss_x) / det
     bx, by = (jyy * rate_x - jxy * rate_y) / det, (jxx * rate_y - jyx * rate_x) / det
-    cx, cy = plane.dx * dxx + plane.dy * dyx, plane.dx * dxy + plane.dy * dyy
+    cx, cy = contact.dx * dxx + contact.dy * dyx, contact.dx * dxy + contact.dy * dyy
     return Tangent(ax, ay, bx, by, lacks + cx * ax + cy * ay, k - cx * bx - cy * by)
 
 

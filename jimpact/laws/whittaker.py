@@ -18,7 +18,7 @@ __all__ = ["LAW"]
 
 def impulse(given: Given, options: Options) -> Answer:
     """The normal velocity changes by -(1 + e) v."""
-    ix, iy, p, exists, accurate = opposing(given.plane, given.x, given.y, given.v, -(1 + given.e) * given.v)
+    ix, iy, p, exists, accurate = opposing(given.contact, given.x, given.y, given.v, -(1 + given.e) * given.v)
     return answer(given, ix, iy, p, exists, accurate)
 
 

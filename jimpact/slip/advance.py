@@ -27,7 +27,7 @@ import numpy as np
 from jax.lax import stop_gradient
 
 from jimpact.numerics import divide, ratio, where
-from jimpact.slip.flow import Axes, Plane, View
+from jimpact.slip.flow import Axes, Constants, View
 from jimpact.types import Flag, Scalar
 
 __all__ = ["NODES", "Move", "advance", "impulse_to_zero", "pace", "series_error"]
@@ -69,9 +69,9 @@ class Remainder(NamedTuple):
     work: Scalar
 
 
-def advance(plane: Plane, at: View, length: Scalar, linear: Flag) -> Move:
+def advance(contact: Constants, at: View, length: Scalar, linear: Flag) -> Move:
     """Let the clock t advance by `length`; a `linear` step has only the closed form, without Gauss's rule."""
-    axes, mu, r, unit, turn = at.axes, plane.mu, at.r, at.unit, _turn(at)
+    axes, mu, r, unit, turn = at.axes, contact.mu, at.r, at.unit, _turn(at)
     remainder = _remainder(mu, at, turn, where(linear, 0, length))
     zg, zf = axes.g * length, -axes.f * length
     change = turn.amplitude * jnp.expm1(turn.J * length)
@@ -142,13 +142,13 @@ def _remainder(mu: Scalar, at: View, turn: Turn, length: Scalar) -> Remainder:
     return Remainder(*(_sum(WEIGHT, terms) / inverse for terms in (logs, *sums)))
 
 
-def impulse_to_zero(plane: Plane, at: View, slip: Scalar, falls: Flag) -> tuple[Scalar, Scalar]:
+def impulse_to_zero(contact: Constants, at: View, slip: Scalar, falls: Flag) -> tuple[Scalar, Scalar]:
     """Normal impulse p until slip is zero, and the work minus v p, in the lanes where slip `falls`; 0 in the others.
 
     p = slip Q(angle) with g Q + h Q' = -1. This is solved by a series for slip that hardly turns while it falls, or by
     the linear flow about the invariant direction nearby, whichever is more accurate.
     """
-    here, axes, mu, rate = at.here, at.axes, plane.mu, at.rate
+    here, axes, mu, rate = at.here, at.axes, contact.mu, at.rate
     # Where slip does not fall, the rates are replaced by 1, so that no derivative overflows.
     linear = falls & at.near & (axes.g < 0) & (mu > 0) & (series_error(at) >= at.Y * at.Y)
     g, f = where(falls, where(linear, axes.g, here.g), -1), where(falls & (mu > 0), where(linear, axes.f, here.f), 1)
@@ -159,7 +159,7 @@ def impulse_to_zero(plane: Plane, at: View, slip: Scalar, falls: Flag) -> tuple[
     p = where(falls, where(linear, by_linear, by_series), 0)
     across = where(linear, at.r * at.Y * axes.b, -0.5 * slip * here.b * h / g)  # slip across, weighted as in the work
     lag = mu * across * p / where(g == f, 1, g - f)
-    k = plane.w - mu * rate * where(linear, axes.a, here.a)
+    k = contact.w - mu * rate * where(linear, axes.a, here.a)
     return p, 0.5 * k * p * p + where(falls, lag, 0)
 
 

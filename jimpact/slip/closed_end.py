@@ -21,29 +21,29 @@ __all__ = ["finish", "zero_slip"]
 
 def finish(lane: Lane, state: State, rule: StopRule) -> State:
     """The state at the end of the impact; a lane that needs more steps keeps its state."""
-    at, plane = look(lane, state), lane.plane
+    at, contact = look(lane, state), lane.contact
     stops, at_zero = state.stage == Stage.STOP, state.stage == Stage.ZERO
     compressed = _end_compression(lane, zero_slip(lane, state, at))
     begin = jax.tree.map(lambda a, b: where(at_zero, a, b), compressed, state)
-    here, mu = at.here, plane.mu
+    here, mu = at.here, contact.mu
     tx, ty = where(stops, mu * here.sx, lane.tx), where(stops, mu * here.sy, lane.ty)
     turning = where(stops, here.h / at.unit, 0)
-    k, k2 = slopes_along(plane, tx, ty, turning)
+    k, k2 = slopes_along(contact, tx, ty, turning)
     missing = rule.missing(begin.ledger, begin.v, lane.v0, lane.e)
     p = rule.distance(missing, begin.v, Slopes(k, k2, jnp.zeros_like(k)), begin.ledger, lane.e)
     p = where((stops | at_zero) & jnp.isfinite(p), p, 0)
-    return with_changes(begin, changes_by(plane, tx, ty, turning, begin.v, p))
+    return with_changes(begin, changes_by(contact, tx, ty, turning, begin.v, p))
 
 
 def zero_slip(lane: Lane, state: State, at: View) -> State:
     """The state at zero slip. Its tangential impulse is the one that brings the initial slip to zero."""
-    plane, started = lane.plane, (state.x != 0) | (state.y != 0)
+    contact, started = lane.contact, (state.x != 0) | (state.y != 0)
     falls = (state.stage == Stage.ZERO) & started
-    p, work = impulse_to_zero(plane, at, norm(state.x, state.y), falls)
+    p, work = impulse_to_zero(contact, at, norm(state.x, state.y), falls)
     total = state.ledger.impulse + p
-    ix, iy = solve_b(plane, -lane.x0 - plane.dx * total, -lane.y0 - plane.dy * total)
-    fixed = where(started, plane.mu > 0, lane.sticks)  # the tangential impulse follows from zero slip
-    v = where(fixed, lane.v0 + plane.w * total + plane.dx * ix + plane.dy * iy, state.v + plane.w * p)
+    ix, iy = solve_b(contact, -lane.x0 - contact.dx * total, -lane.y0 - contact.dy * total)
+    fixed = where(started, contact.mu > 0, lane.sticks)  # the tangential impulse follows from zero slip
+    v = where(fixed, lane.v0 + contact.w * total + contact.dx * ix + contact.dy * iy, state.v + contact.w * p)
     ledger = book(state.ledger, p, state.v * p + work)
     reached = falls & within(at, jnp.full_like(p, jnp.inf))
     return state._replace(
@@ -59,8 +59,8 @@ def zero_slip(lane: Lane, state: State, at: View) -> State:
 
 def _end_compression(lane: Lane, state: State) -> State:
     """The state at the end of compression; from zero slip, if compression has not ended yet."""
-    plane, compressing = lane.plane, state.ledger.compressing
-    k, zero = plane.w - plane.dx * lane.tx - plane.dy * lane.ty, jnp.zeros_like(state.v)
+    contact, compressing = lane.contact, state.ledger.compressing
+    k, zero = contact.w - contact.dx * lane.tx - contact.dy * lane.ty, jnp.zeros_like(state.v)
     p = where(compressing, -state.v / k, 0)
-    after = with_changes(state, changes_by(plane, lane.tx, lane.ty, zero, state.v, p))
+    after = with_changes(state, changes_by(contact, lane.tx, lane.ty, zero, state.v, p))
     return after._replace(ledger=change_phase(after.ledger, compressing, after.v, k, zero))

@@ -20,7 +20,7 @@ from jax.lax import stop_gradient
 
 from jimpact.numerics import divide, norm, sqrt, where
 from jimpact.slip.advance import advance
-from jimpact.slip.flow import Plane, View, view
+from jimpact.slip.flow import Constants, View, view
 from jimpact.slip.restitution import Slopes, StopRule, change_phase
 from jimpact.slip.state import Lane, Line, State, magnitudes
 from jimpact.types import Flag, Scalar
@@ -48,8 +48,8 @@ class Ahead(NamedTuple):
 
 
 def slopes_of(lane: Lane, at: View) -> Slopes:
-    here, most = at.here, lane.plane.mu * at.rate
-    return Slopes(lane.plane.w - most * here.a, -most * here.b * here.h / at.unit, jnp.abs(here.dh) / at.unit)
+    here, most = at.here, lane.contact.mu * at.rate
+    return Slopes(lane.contact.w - most * here.a, -most * here.b * here.h / at.unit, jnp.abs(here.dh) / at.unit)
 
 
 def look_ahead(lane: Lane, state: State, at: View, rule: StopRule) -> Ahead:
@@ -61,7 +61,7 @@ def look_ahead(lane: Lane, state: State, at: View, rule: StopRule) -> Ahead:
     ledger = change_phase(state.ledger, at_rest & c & rises, v, k, k2)
     distance = rule.distance(rule.missing(ledger, v, lane.v0, lane.e), v, slopes, ledger, lane.e)
     known = jnp.isfinite(distance)
-    turning = jnp.maximum(lane.plane.mu, 1) * at.here.h / at.unit
+    turning = jnp.maximum(lane.contact.mu, 1) * at.here.h / at.unit
     stops = ~ledger.compressing & known & ~((v < 0) & ~rises)
     stops &= _is_here(lane, state, at, where(known, distance, FAR), turning)
     begins = at_rest & ~c & ~rises & ~stops  # a further compression
@@ -89,20 +89,20 @@ def _crossing(lane: Lane, v: Scalar, slopes: Slopes, compressing: Flag, overshot
     sign = where(compressing, jnp.ones_like(v), -1)
     k2 = k2 / (1 + fade * jnp.abs(divide(v, k)))
     root = _rising_root(sign * v, sign * k, sign * k2)
-    plane = lane.plane
-    may_fall = plane.mu * norm(plane.dx, plane.dy) > plane.w
+    contact = lane.contact
+    may_fall = contact.mu * norm(contact.dx, contact.dy) > contact.w
     seen = (sign * k > 0) | ((root > 0) & (compressing | may_fall)) | overshot
     return where(seen, root, jnp.inf)
 
 
 def _to_extremum(lane: Lane, at: View, k: Scalar) -> Scalar:
     """tau to k = 0, an extremum of v that a step must not pass."""
-    plane, here, mu = lane.plane, at.here, lane.plane.mu * at.rate
+    contact, here, mu = lane.contact, at.here, lane.contact.mu * at.rate
     dk = -mu * here.b * here.h
     ddk = mu * here.h * (here.a * here.h - here.b * here.dh)
-    most, sign = plane.mu * norm(plane.dx, plane.dy), where(k < 0, -jnp.ones_like(k), 1)
+    most, sign = contact.mu * norm(contact.dx, contact.dy), where(k < 0, -jnp.ones_like(k), 1)
     length = _rising_root(-jnp.abs(k), -sign * dk, -sign * ddk)
-    there = (most > plane.w) & (jnp.abs(k) > FLAT_FALL * most) & (length > 0)
+    there = (most > contact.w) & (jnp.abs(k) > FLAT_FALL * most) & (length > 0)
     return where(there, PAST * length, jnp.inf)
 
 
@@ -139,12 +139,12 @@ def noted(line: Line, now: Line, reached: Flag) -> Line:
     return stop_gradient(Line(*(where(new, a, b) for a, b in zip(now, line, strict=True))))
 
 
-def line_start(plane: Plane, rate: Scalar, line: Line, tolerance: float) -> Scalar:
+def line_start(contact: Constants, rate: Scalar, line: Line, tolerance: float) -> Scalar:
     """Normal impulse from which slip stays within the tolerance of its invariant direction; nan if it never does."""
-    plane, rate, line = stop_gradient((plane, rate, line))
-    at = view(plane, rate, line.x, line.y)
+    contact, rate, line = stop_gradient((contact, rate, line))
+    at = view(contact, rate, line.x, line.y)
     turns = at.near & (at.axes.dh < 0) & (at.Y != 0)
     fall = jnp.log(where(turns, jnp.abs(at.Y) / at.X, 1) / math.tan(tolerance))
     t = where(turns, jnp.maximum(fall, -LONG) / where(turns, -at.axes.dh, 1), 0)
-    p = advance(plane, at, t, jnp.abs(at.axes.g * t) > LONG).p
+    p = advance(contact, at, t, jnp.abs(at.axes.g * t) > LONG).p
     return jnp.maximum(line.p + p, 0)

@@ -1,4 +1,4 @@
-"""The constants of a contact plane, and the flow of slip in axes along and across a direction.
+"""The constants of a contact, and the flow of slip in axes along and across a direction.
 
 With the clock tau, dp = |slip| dtau, the flow of slip, slip' = |slip| d - mu B slip, is Lipschitz at zero slip,
 analytic elsewhere, and homogeneous of degree one. In axes along a unit vector s and across it (t = s turned by +90
@@ -30,7 +30,18 @@ from jax.lax import stop_gradient
 from jimpact.numerics import divide, where
 from jimpact.types import Flag, Matrix3, Scalar
 
-__all__ = ["Axes", "Plane", "View", "axes_along", "direction", "eliminate", "moved", "plane_of", "solve_b", "view"]
+__all__ = [
+    "Axes",
+    "Constants",
+    "View",
+    "axes_along",
+    "constants_of",
+    "direction",
+    "eliminate",
+    "moved",
+    "solve_b",
+    "view",
+]
 
 Matrix2 = tuple[Scalar, ...]  # four entries, row by row
 NEAR = 0.3  # rad: an invariant direction within this angle is the axis of a step
@@ -40,7 +51,7 @@ FOUND = 10  # x sqrt(epsilon) rad: a last Newton step below this has converged; 
 NEWTON_STEPS = 4  # to the invariant direction, after the first guess
 
 
-class Plane(NamedTuple):
+class Constants(NamedTuple):
     """Inverse inertia at a contact: B (tangential), d (coupling), w (normal); and kinetic friction."""
 
     bxx: Scalar
@@ -52,10 +63,10 @@ class Plane(NamedTuple):
     mu: Scalar
 
 
-def plane_of(inverse_inertia: Matrix3, friction: Scalar) -> Plane:
+def constants_of(inverse_inertia: Matrix3, friction: Scalar) -> Constants:
     """The constants of the symmetric part of W."""
     W = 0.5 * (inverse_inertia + jnp.swapaxes(inverse_inertia, -1, -2))
-    return Plane(W[..., 0, 0], W[..., 0, 1], W[..., 1, 1], W[..., 0, 2], W[..., 1, 2], W[..., 2, 2], friction)
+    return Constants(W[..., 0, 0], W[..., 0, 1], W[..., 1, 1], W[..., 0, 2], W[..., 1, 2], W[..., 2, 2], friction)
 
 
 class Axes(NamedTuple):
@@ -99,11 +110,13 @@ class View(NamedTuple):
         return self.r / self.rate
 
 
-def axes_along(plane: Plane, sx: Scalar, sy: Scalar) -> Axes:
-    bss = plane.bxx * sx * sx + 2 * plane.bxy * sx * sy + plane.byy * sy * sy
-    btt = plane.bxx * sy * sy - 2 * plane.bxy * sx * sy + plane.byy * sx * sx
-    bst = (plane.byy - plane.bxx) * sx * sy + plane.bxy * (sx * sx - sy * sy)
-    return _axes(plane.mu, sx, sy, plane.dx * sx + plane.dy * sy, plane.dy * sx - plane.dx * sy, bss, bst, btt)
+def axes_along(contact: Constants, sx: Scalar, sy: Scalar) -> Axes:
+    bss = contact.bxx * sx * sx + 2 * contact.bxy * sx * sy + contact.byy * sy * sy
+    btt = contact.bxx * sy * sy - 2 * contact.bxy * sx * sy + contact.byy * sx * sx
+    bst = (contact.byy - contact.bxx) * sx * sy + contact.bxy * (sx * sx - sy * sy)
+    return _axes(
+        contact.mu, sx, sy, contact.dx * sx + contact.dy * sy, contact.dy * sx - contact.dx * sy, bss, bst, btt
+    )
 
 
 def direction(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar, Scalar]:
@@ -112,12 +125,12 @@ def direction(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     return x / length, y / length, length
 
 
-def view(plane: Plane, rate: Scalar, x: Scalar, y: Scalar) -> View:
-    """The nonzero slip (x, y) in the axes of a step; `rate` bounds all rates of the plane and has no derivative."""
+def view(contact: Constants, rate: Scalar, x: Scalar, y: Scalar) -> View:
+    """The nonzero slip (x, y) in the axes of a step; `rate` bounds all rates of the contact and has no derivative."""
     sx, sy, r = direction(x, y)
-    here = axes_along(plane, sx, sy)
+    here = axes_along(contact, sx, sy)
     tangent, near = _nearby_direction(here, rate)
-    axes = _turned(plane.mu, here, tangent)
+    axes = _turned(contact.mu, here, tangent)
     here, axes = (Axes(*old[:2], *(a / rate for a in old[2:])) for old in (here, axes))
     sx, sy, r = axes.sx, axes.sy, stop_gradient(r)
     X, Y = (x * sx + y * sy) / r, where(near, (y * sx - x * sy) / r, 0)
@@ -182,9 +195,9 @@ def _turning(t: Scalar, a: Scalar, b: Scalar, c: Scalar, spread: Scalar) -> tupl
     return value, (b - a * t) * t / root - a * root + 2 * c * t - spread
 
 
-def solve_b(plane: Plane, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
+def solve_b(contact: Constants, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
     """B^-1 (x, y)."""
-    return eliminate((plane.bxx, plane.bxy, plane.bxy, plane.byy), x, y)
+    return eliminate((contact.bxx, contact.bxy, contact.bxy, contact.byy), x, y)
 
 
 def eliminate(M: Matrix2, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
@@ -196,11 +209,11 @@ def eliminate(M: Matrix2, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
 
 
 def moved(
-    plane: Plane, x: Scalar, y: Scalar, v: Scalar, ix: Scalar, iy: Scalar, p: Scalar
+    contact: Constants, x: Scalar, y: Scalar, v: Scalar, ix: Scalar, iy: Scalar, p: Scalar
 ) -> tuple[Scalar, Scalar, Scalar]:
     """Sliding and normal velocity after the impulse (ix, iy, p)."""
     return (
-        x + plane.dx * p + plane.bxx * ix + plane.bxy * iy,
-        y + plane.dy * p + plane.bxy * ix + plane.byy * iy,
-        v + plane.w * p + plane.dx * ix + plane.dy * iy,
+        x + contact.dx * p + contact.bxx * ix + contact.bxy * iy,
+        y + contact.dy * p + contact.bxy * ix + contact.byy * iy,
+        v + contact.w * p + contact.dx * ix + contact.dy * iy,
     )

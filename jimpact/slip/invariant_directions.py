@@ -13,7 +13,7 @@ from jax.lax import stop_gradient
 
 from jimpact.numerics import divide, norm, where
 from jimpact.roots import bracketed_root
-from jimpact.slip.flow import Plane, plane_of
+from jimpact.slip.flow import Constants, constants_of
 from jimpact.types import Array, ArrayLike, Flag, Float, Scalar
 from jimpact.validation import check_batch, floating
 
@@ -43,28 +43,28 @@ def invariant_directions(
     W, mu = jnp.broadcast_to(W.astype(dtype), (*batch, 3, 3)), jnp.broadcast_to(mu.astype(dtype), batch)
     usable = jnp.isfinite(W).all((-1, -2)) & jnp.isfinite(mu) & (mu >= 0)
     usable &= (W[..., 0, 0] > 0) & (W[..., 1, 1] > 0) & (W[..., 2, 2] > 0)
-    plane = plane_of(where(usable[..., None, None], W, jnp.eye(3, dtype=dtype)), where(usable, mu, 1))
-    roots, everywhere = _roots(plane)
+    contact = constants_of(where(usable[..., None, None], W, jnp.eye(3, dtype=dtype)), where(usable, mu, 1))
+    roots, everywhere = _roots(contact)
     vectors, growth = [], []
     for x, y, there in roots:
-        sx, sy = _polished(plane, x, y)
-        g = rates(plane, sx, sy)[0]
+        sx, sy = _polished(contact, x, y)
+        g = rates(contact, sx, sy)[0]
         there = there & usable
         vectors.append(where(there[..., None], jnp.stack([sx, sy], -1), jnp.nan))
         growth.append(where(there | (everywhere & usable), g, jnp.nan))
     return jnp.stack(vectors, -2), jnp.stack(growth, -1)
 
 
-def rates(plane: Plane, sx: Scalar, sy: Scalar) -> tuple[Scalar, Scalar]:
+def rates(contact: Constants, sx: Scalar, sy: Scalar) -> tuple[Scalar, Scalar]:
     """Growth g and turning h of slip along the unit vector s."""
-    fx = plane.dx - plane.mu * (plane.bxx * sx + plane.bxy * sy)
-    fy = plane.dy - plane.mu * (plane.bxy * sx + plane.byy * sy)
+    fx = contact.dx - contact.mu * (contact.bxx * sx + contact.bxy * sy)
+    fy = contact.dy - contact.mu * (contact.bxy * sx + contact.byy * sy)
     return sx * fx + sy * fy, sx * fy - sy * fx
 
 
-def _roots(plane: Plane) -> tuple[list[tuple[Scalar, Scalar, Flag]], Flag]:
+def _roots(contact: Constants) -> tuple[list[tuple[Scalar, Scalar, Flag]], Flag]:
     """Up to four invariant directions, whether each exists, and whether all directions are invariant. No derivative."""
-    frozen = stop_gradient(plane)
+    frozen = stop_gradient(contact)
     mu = frozen.mu
     ca, sa = _half(frozen.bxx - frozen.byy, 2 * frozen.bxy)
     d1, d2 = ca * frozen.dx + sa * frozen.dy, ca * frozen.dy - sa * frozen.dx
@@ -117,11 +117,11 @@ def _half(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
     return where(c >= 0, large, small), sign * where(c >= 0, small, large)
 
 
-def _polished(plane: Plane, sx: Scalar, sy: Scalar) -> tuple[Scalar, Scalar]:
+def _polished(contact: Constants, sx: Scalar, sy: Scalar) -> tuple[Scalar, Scalar]:
     """One differentiated Newton step in the angle; it gives an invariant direction the derivative of h = 0."""
-    g, h = rates(plane, sx, sy)
-    tBt = plane.bxx * sy * sy - 2 * plane.bxy * sx * sy + plane.byy * sx * sx
-    turn = divide(h, g + plane.mu * tBt)  # dh/dangle = -g - mu t.B t
+    g, h = rates(contact, sx, sy)
+    tBt = contact.bxx * sy * sy - 2 * contact.bxy * sx * sy + contact.byy * sx * sx
+    turn = divide(h, g + contact.mu * tBt)  # dh/dangle = -g - mu t.B t
     x, y = sx - turn * sy, sy + turn * sx
     length = norm(x, y)
     return divide(x, length), divide(y, length)

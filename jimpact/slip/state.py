@@ -9,7 +9,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 
 from jimpact.numerics import largest, norm, where
-from jimpact.slip.flow import Plane, View, moved, view
+from jimpact.slip.flow import Constants, View, moved, view
 from jimpact.slip.restitution import Ledger, book, open_ledger, work_over
 from jimpact.slip.stick import friction_from_zero
 from jimpact.types import Flag, Scalar, Whole
@@ -54,7 +54,7 @@ class Accuracy(NamedTuple):
 class Lane(NamedTuple):
     """The constants of an impact."""
 
-    plane: Plane
+    contact: Constants
     x0: Scalar  # velocity before
     y0: Scalar
     v0: Scalar
@@ -98,10 +98,10 @@ class State(NamedTuple):
     line: Line
 
 
-def lane_of(plane: Plane, x0: Scalar, y0: Scalar, v0: Scalar, e: Scalar, static: Scalar) -> Lane:
-    stick, held, tx, ty = friction_from_zero(plane, static)
-    rate = largest(norm(plane.dx, plane.dy) + plane.mu * (plane.bxx + plane.byy))
-    return Lane(plane, x0, y0, v0, e, stick, held, tx, ty, rate)
+def lane_of(contact: Constants, x0: Scalar, y0: Scalar, v0: Scalar, e: Scalar, static: Scalar) -> Lane:
+    stick, held, tx, ty = friction_from_zero(contact, static)
+    rate = largest(norm(contact.dx, contact.dy) + contact.mu * (contact.bxx + contact.byy))
+    return Lane(contact, x0, y0, v0, e, stick, held, tx, ty, rate)
 
 
 def start(lane: Lane) -> State:
@@ -122,7 +122,7 @@ def magnitudes(lane: Lane, state: State) -> tuple[Scalar, Scalar]:
 def look(lane: Lane, state: State) -> View:
     """Slip and the invariant direction nearby; a harmless stand-in where there is no slip."""
     still = (state.x == 0) & (state.y == 0)
-    return view(lane.plane, lane.rate, where(still, 1, state.x), where(still, 0, state.y))
+    return view(lane.contact, lane.rate, where(still, 1, state.x), where(still, 0, state.y))
 
 
 def with_changes(state: State, changes: tuple[Scalar, ...]) -> State:
@@ -138,15 +138,15 @@ def with_changes(state: State, changes: tuple[Scalar, ...]) -> State:
     )
 
 
-def slopes_along(plane: Plane, tx: Scalar, ty: Scalar, turning: Scalar) -> tuple[Scalar, Scalar]:
+def slopes_along(contact: Constants, tx: Scalar, ty: Scalar, turning: Scalar) -> tuple[Scalar, Scalar]:
     """dv/dp and d2v/dp2 under the friction -(tx, ty) per normal impulse, which turns at the rate `turning`."""
-    return plane.w - plane.dx * tx - plane.dy * ty, (plane.dx * ty - plane.dy * tx) * turning
+    return contact.w - contact.dx * tx - contact.dy * ty, (contact.dx * ty - contact.dy * tx) * turning
 
 
-def changes_by(plane: Plane, tx: Scalar, ty: Scalar, turning: Scalar, v: Scalar, p: Scalar) -> tuple[Scalar, ...]:
+def changes_by(contact: Constants, tx: Scalar, ty: Scalar, turning: Scalar, v: Scalar, p: Scalar) -> tuple[Scalar, ...]:
     """The changes of slip, normal velocity, impulses and work by a normal impulse p, under the same friction."""
-    k, k2 = slopes_along(plane, tx, ty, turning)
+    k, k2 = slopes_along(contact, tx, ty, turning)
     half, zero = 0.5 * p * p * turning, jnp.zeros_like(p)
     ix, iy = half * ty - tx * p, -half * tx - ty * p
-    slip_x, slip_y, _ = moved(plane, zero, zero, zero, ix, iy, p)
+    slip_x, slip_y, _ = moved(contact, zero, zero, zero, ix, iy, p)
     return slip_x, slip_y, k * p + 0.5 * k2 * p * p, ix, iy, p, work_over(v, k, k2, p)

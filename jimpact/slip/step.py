@@ -17,7 +17,7 @@ from jax.lax import optimization_barrier, stop_gradient
 from jimpact.numerics import where
 from jimpact.slip.advance import advance
 from jimpact.slip.events import look_ahead, noted, slopes_of, within
-from jimpact.slip.flow import Plane, View, axes_along, direction
+from jimpact.slip.flow import Constants, View, axes_along, direction
 from jimpact.slip.restitution import StopRule, book, change_phase
 from jimpact.slip.state import Accuracy, Lane, Line, Stage, State, changes_by, look, magnitudes, with_changes
 from jimpact.slip.step_size import Size, step_size
@@ -53,9 +53,9 @@ def _plan(lane: Lane, state: State, at: View, rule: StopRule, accuracy: Accuracy
 
 
 def _moved(lane: Lane, state: State, at: View, size: Size, line_tolerance: float) -> State:
-    plane, slips, length = lane.plane, size.reach != 0, size.reach / at.unit
-    move = advance(plane, at, length, size.linear)
-    k = plane.w - plane.mu * at.rate * at.axes.a
+    contact, slips, length = lane.contact, size.reach != 0, size.reach / at.unit
+    move = advance(contact, at, length, size.linear)
+    k = contact.w - contact.mu * at.rate * at.axes.a
     p = where(slips, move.p, 0)
     after = state._replace(
         x=where(slips, move.x, state.x),
@@ -68,7 +68,7 @@ def _moved(lane: Lane, state: State, at: View, size: Size, line_tolerance: float
     )
     # The normal impulse before the step has no derivative; without that of p, neither has the one after it.
     x, y = where(slips, after.x, 1), where(slips, after.y, 0)
-    after = with_changes(after, _zero_impulse(plane, x, y, after.v, where(slips, stop_gradient(p) - p, 0)))
+    after = with_changes(after, _zero_impulse(contact, x, y, after.v, where(slips, stop_gradient(p) - p, 0)))
     line = noted(state.line, Line(state.x, state.y, state.ledger.impulse), slips & within(at, length, line_tolerance))
     return _note_zero(lane, after._replace(line=line))
 
@@ -85,7 +85,7 @@ def _note_zero(lane: Lane, state: State) -> State:
 
 
 @jax.custom_jvp
-def _zero_impulse(plane: Plane, x: Scalar, y: Scalar, v: Scalar, p: Scalar) -> tuple[Scalar, ...]:
+def _zero_impulse(contact: Constants, x: Scalar, y: Scalar, v: Scalar, p: Scalar) -> tuple[Scalar, ...]:
     """`small_impulse` where the value of p is 0 but its derivative is not: zeros, with these derivatives."""
     return (jnp.zeros_like(p),) * 7
 
@@ -95,7 +95,7 @@ def _zero_impulse_jvp(given: tuple, changes: tuple) -> tuple:
     return jax.jvp(small_impulse, given, changes)
 
 
-def small_impulse(plane: Plane, x: Scalar, y: Scalar, v: Scalar, p: Scalar) -> tuple[Scalar, ...]:
+def small_impulse(contact: Constants, x: Scalar, y: Scalar, v: Scalar, p: Scalar) -> tuple[Scalar, ...]:
     """The changes by a small normal impulse p at the slip (x, y), to second order."""
     sx, sy, r = direction(x, y)
-    return changes_by(plane, plane.mu * sx, plane.mu * sy, axes_along(plane, sx, sy).h / r, v, p)
+    return changes_by(contact, contact.mu * sx, contact.mu * sy, axes_along(contact, sx, sy).h / r, v, p)

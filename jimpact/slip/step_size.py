@@ -75,7 +75,7 @@ def step_size(lane: Lane, state: State, at: View, event: Scalar, extremum: Scala
     curved = jnp.minimum(_curved_length(at, error), limit)
     speed = pace(at)
     # Where dv/dp is small and changes much while slip settles on its direction, slip must settle before an event.
-    k, change = lane.plane.w - lane.plane.mu * at.rate * at.here.a, lane.plane.mu * at.rate * at.axes.b * at.Y
+    k, change = lane.contact.w - lane.contact.mu * at.rate * at.here.a, lane.contact.mu * at.rate * at.axes.b * at.Y
     limit = where(jnp.abs(change) > UNSETTLED * jnp.abs(k), jnp.minimum(limit, ratio(SETTLED, settling)), limit)
     longest = jnp.minimum(where(linear, jnp.minimum(reach, limit), curved), extremum / speed)
     backward = -jnp.minimum(curved, ratio(1, g + at.axes.f))
@@ -95,7 +95,7 @@ def _digits(like: Scalar) -> float:
 
 def _errors(lane: Lane, state: State, at: View, accuracy: Accuracy) -> Error:
     size, _ = magnitudes(lane, state)
-    weight = jnp.maximum(lane.plane.mu, 1)
+    weight = jnp.maximum(lane.contact.mu, 1)
     admitted = accuracy.tolerance * size / (at.unit * weight) + _tiny(at.r)
     change = state.memory / (at.r * (accuracy.derivative_tolerance / accuracy.tolerance))
     curving = jnp.abs(at.axes.a) + jnp.abs(at.axes.b) + jnp.abs(at.here.dh)
@@ -120,7 +120,7 @@ def _margin(lane: Lane, state: State, at: View, error: Error, accuracy: Accuracy
 
 def _admitted_if_linear(lane: Lane, size: Scalar, at: View, accuracy: Accuracy) -> Scalar:
     """Relative tolerance of slip along a line on which it falls at the rate g."""
-    return accuracy.tolerance * jnp.maximum(size * jnp.abs(at.axes.g) / at.unit, 1) / jnp.maximum(lane.plane.mu, 1)
+    return accuracy.tolerance * jnp.maximum(size * jnp.abs(at.axes.g) / at.unit, 1) / jnp.maximum(lane.contact.mu, 1)
 
 
 def _curved_length(at: View, error: Error) -> Scalar:

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jimpact.numerics import divide, largest, norm, sqrt, where
-from jimpact.slip.flow import Matrix2, Plane, eliminate, solve_b
+from jimpact.slip.flow import Constants, Matrix2, eliminate, solve_b
 from jimpact.types import Flag, Scalar
 
 __all__ = ["diverging_ray", "friction_from_zero", "secular_direction", "secular_step", "sticks"]
@@ -13,21 +13,21 @@ __all__ = ["diverging_ray", "friction_from_zero", "secular_direction", "secular_
 SECULAR_STEPS = 7  # of Newton's method on 1/|s| - 1, which is monotone: 6 reach round-off in 1e6 random cases
 
 
-def sticks(plane: Plane, static_friction: Scalar) -> Flag:
+def sticks(contact: Constants, static_friction: Scalar) -> Flag:
     """Whether zero slip can persist: |B^-1 d| <= static friction."""
-    return _in_cone(*solve_b(plane, plane.dx, plane.dy), static_friction)
+    return _in_cone(*solve_b(contact, contact.dx, contact.dy), static_friction)
 
 
-def friction_from_zero(plane: Plane, static_friction: Scalar) -> tuple[Flag, Flag, Scalar, Scalar]:
+def friction_from_zero(contact: Constants, static_friction: Scalar) -> tuple[Flag, Flag, Scalar, Scalar]:
     """Whether zero slip sticks, whether only static friction holds it, and minus the friction per normal impulse.
 
     This is B^-1 d where slip sticks, else mu times the unit vector along the diverging ray.
     """
-    ux, uy = solve_b(plane, plane.dx, plane.dy)
+    ux, uy = solve_b(contact, contact.dx, contact.dy)
     stick = _in_cone(ux, uy, static_friction)
-    sx, sy = diverging_ray(plane, ~stick)
-    held = stick & ~_in_cone(ux, uy, plane.mu)
-    return stick, held, where(stick, ux, plane.mu * sx), where(stick, uy, plane.mu * sy)
+    sx, sy = diverging_ray(contact, ~stick)
+    held = stick & ~_in_cone(ux, uy, contact.mu)
+    return stick, held, where(stick, ux, contact.mu * sx), where(stick, uy, contact.mu * sy)
 
 
 def _in_cone(ux: Scalar, uy: Scalar, friction: Scalar) -> Flag:
@@ -35,14 +35,14 @@ def _in_cone(ux: Scalar, uy: Scalar, friction: Scalar) -> Flag:
     return ux * ux + uy * uy <= friction * friction
 
 
-def diverging_ray(plane: Plane, exists: Flag) -> tuple[Scalar, Scalar]:
+def diverging_ray(contact: Constants, exists: Flag) -> tuple[Scalar, Scalar]:
     """Unit vector along which slip leaves zero, the centrifugal direction, where it `exists`; else (1, 0).
 
     It exists iff |B^-1 d| > mu (`invariant_directions`). s = (l + mu B)^-1 d with l > 0 the root of |s| = 1.
     """
-    dx, dy = where(exists, plane.dx, 1), where(exists, plane.dy, 0)
-    mu = where(exists, plane.mu, 0)
-    return secular_direction(dx, dy, (mu * plane.bxx, mu * plane.bxy, mu * plane.bxy, mu * plane.byy))
+    dx, dy = where(exists, contact.dx, 1), where(exists, contact.dy, 0)
+    mu = where(exists, contact.mu, 0)
+    return secular_direction(dx, dy, (mu * contact.bxx, mu * contact.bxy, mu * contact.bxy, mu * contact.byy))
 
 
 def secular_direction(fx: Scalar, fy: Scalar, M: Matrix2) -> tuple[Scalar, Scalar]:

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jimpact
-from jimpact.slip.flow import plane_of, solve_b
+from jimpact.slip.flow import constants_of, solve_b
 
 RESIDUAL = 4  # x epsilon x |B| |u|: elimination is backward stable; quotients of determinants leave 1e3 of it
 WRONG = 1e-3  # of the impulse
@@ -24,9 +24,9 @@ def ill_conditioned(n: int) -> list[np.ndarray]:
 
 def test_solution_of_b_leaves_round_off() -> None:
     W, _, mu, _ = ill_conditioned(2000)
-    plane = plane_of(jnp.asarray(W), jnp.asarray(mu))
-    ux, uy = (np.asarray(u, float) for u in solve_b(plane, plane.dx, plane.dy))
-    bxx, bxy, byy, dx, dy, *_ = (np.asarray(a, float) for a in plane)
+    contact = constants_of(jnp.asarray(W), jnp.asarray(mu))
+    ux, uy = (np.asarray(u, float) for u in solve_b(contact, contact.dx, contact.dy))
+    bxx, bxy, byy, dx, dy, *_ = (np.asarray(a, float) for a in contact)
     residual = np.hypot(bxx * ux + bxy * uy - dx, bxy * ux + byy * uy - dy)
     size = (bxx + byy) * np.hypot(ux, uy)
     assert np.max(residual / size) <= RESIDUAL * np.finfo(np.float32).eps

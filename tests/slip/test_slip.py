@@ -14,7 +14,7 @@ from jimpact.impact import ACCURACIES, Case, prepare
 from jimpact.laws.darboux_keller import given_lane
 from jimpact.slip import batch_scan
 from jimpact.slip.advance import advance, impulse_to_zero
-from jimpact.slip.flow import Plane, axes_along, view
+from jimpact.slip.flow import Constants, axes_along, view
 from jimpact.slip.invariant_directions import invariant_directions
 from jimpact.slip.restitution import change_phase, open_ledger
 from jimpact.slip.step import small_impulse
@@ -28,15 +28,15 @@ SAME = 1e-12  # the same steps, compiled in another shape
 SAME_SLOPE = 1e-8  # with round-off of grazing lanes amplified
 
 
-def a_plane() -> tuple[Plane, jax.Array]:
+def a_contact() -> tuple[Constants, jax.Array]:
     """With two converging directions and a diverging one, and a bound of its rates."""
     numbers = (2.1, 0.4, 0.9, 0.7, -0.5, 1.0, 0.3)
-    return Plane(*map(jnp.float64, numbers)), jnp.float64(2.0)
+    return Constants(*map(jnp.float64, numbers)), jnp.float64(2.0)
 
 
-def flow(plane: Plane, x: float, y: float, v: float, p: float | None = None) -> np.ndarray:
+def flow(contact: Constants, x: float, y: float, v: float, p: float | None = None) -> np.ndarray:
     """Slip, normal velocity, impulses and normal work after a normal impulse p, or where slip is as good as zero."""
-    bxx, bxy, byy, dx, dy, w, mu = map(float, plane)
+    bxx, bxy, byy, dx, dy, w, mu = map(float, contact)
 
     def slopes(_: float, z: np.ndarray) -> list[float]:
         r = np.hypot(z[0], z[1])
@@ -52,11 +52,11 @@ def flow(plane: Plane, x: float, y: float, v: float, p: float | None = None) -> 
     return path.y[:, -1] if p is None else path.y_events[0][0]
 
 
-def whole(plane: Plane, rate: jax.Array, x: float, y: float, v: float, length: float) -> np.ndarray:
+def whole(contact: Constants, rate: jax.Array, x: float, y: float, v: float, length: float) -> np.ndarray:
     """A step, told as `flow` tells it."""
-    at = view(plane, rate, jnp.float64(x), jnp.float64(y))
-    move = advance(plane, at, jnp.float64(length), jnp.bool_(False))
-    k = plane.w - plane.mu * rate * at.axes.a
+    at = view(contact, rate, jnp.float64(x), jnp.float64(y))
+    move = advance(contact, at, jnp.float64(length), jnp.bool_(False))
+    k = contact.w - contact.mu * rate * at.axes.a
     work = v * move.p + 0.5 * k * move.p**2 + move.work
     return np.array([move.x, move.y, v + k * move.p + move.v, move.p, move.ix, move.iy, work])
 
@@ -64,28 +64,32 @@ def whole(plane: Plane, rate: jax.Array, x: float, y: float, v: float, length: f
 @pytest.mark.parametrize("angle", [0.3, 1.4, 2.9, -2.0])
 @pytest.mark.parametrize("length", [0.2, -0.2])
 def test_step_follows_the_flow(angle: float, length: float) -> None:
-    plane, rate = a_plane()
+    contact, rate = a_contact()
     x, y, v = 0.8 * np.cos(angle), 0.8 * np.sin(angle), -1.0
-    found = whole(plane, rate, x, y, v, length)
-    np.testing.assert_allclose(found, flow(plane, x, y, v, found[3]), atol=STEP)
+    found = whole(contact, rate, x, y, v, length)
+    np.testing.assert_allclose(found, flow(contact, x, y, v, found[3]), atol=STEP)
 
 
 @pytest.mark.parametrize("converging", [True, False])
 @pytest.mark.parametrize("off", [0.1, -0.03])
 def test_step_beside_an_invariant_direction_follows_the_flow(converging: bool, off: float) -> None:
-    plane, rate, x, y = on_a_ray(converging)
+    contact, rate, x, y = on_a_ray(converging)
     x, y = float(x - off * y), float(y + off * x)
-    assert view(plane, rate, jnp.float64(x), jnp.float64(y)).near
-    found = whole(plane, rate, x, y, -1.0, 0.4)
-    np.testing.assert_allclose(found, flow(plane, x, y, -1.0, found[3]), atol=STEP)
+    assert view(contact, rate, jnp.float64(x), jnp.float64(y)).near
+    found = whole(contact, rate, x, y, -1.0, 0.4)
+    np.testing.assert_allclose(found, flow(contact, x, y, -1.0, found[3]), atol=STEP)
 
 
-def on_a_ray(converging: bool) -> tuple[Plane, jax.Array, jax.Array, jax.Array]:
-    plane, rate = a_plane()
-    B = [[plane.bxx, plane.bxy, plane.dx], [plane.bxy, plane.byy, plane.dy], [plane.dx, plane.dy, plane.w]]
-    directions, growth = invariant_directions(jnp.asarray(B), plane.mu)
+def on_a_ray(converging: bool) -> tuple[Constants, jax.Array, jax.Array, jax.Array]:
+    contact, rate = a_contact()
+    B = [
+        [contact.bxx, contact.bxy, contact.dx],
+        [contact.bxy, contact.byy, contact.dy],
+        [contact.dx, contact.dy, contact.w],
+    ]
+    directions, growth = invariant_directions(jnp.asarray(B), contact.mu)
     index = int(np.nanargmin(growth) if converging else np.nanargmax(growth))
-    return plane, rate, directions[index, 0], directions[index, 1]
+    return contact, rate, directions[index, 0], directions[index, 1]
 
 
 LINE = ([[2.1, 0.4, 0.7], [0.4, 0.9, -0.5], [0.7, -0.5, 1.0]], 0.3)  # the plane above: W and friction
@@ -98,10 +102,10 @@ def line_start(x: float, y: float, tolerance: float) -> float:
 @pytest.mark.parametrize("tolerance", [0.01, 0.03, 0.1])
 @pytest.mark.parametrize("angle", [0.5, -0.45])
 def test_line_starts_where_the_angle_falls_to_the_tolerance(angle: float, tolerance: float) -> None:
-    plane, _, rx, ry = on_a_ray(False)  # it attracts
+    contact, _, rx, ry = on_a_ray(False)  # it attracts
     x, y = (8 * float(a) for a in (rx * np.cos(angle) - ry * np.sin(angle), ry * np.cos(angle) + rx * np.sin(angle)))
     p = line_start(x, y, tolerance)
-    slip = flow(plane, x, y, -40.0, p)[:2]
+    slip = flow(contact, x, y, -40.0, p)[:2]
     off = np.arctan2(rx * slip[1] - ry * slip[0], rx * slip[0] + ry * slip[1])
     np.testing.assert_allclose(off, np.sign(angle) * tolerance, rtol=LINE_ANGLE)
 
@@ -118,26 +122,26 @@ def test_no_line_without_slip() -> None:
 
 @pytest.mark.parametrize("length", [0.5, 30.0])
 def test_linear_step_is_exact_on_an_invariant_direction(length: float) -> None:
-    plane, rate, x, y = on_a_ray(converging=True)
-    at = view(plane, rate, x, y)
-    g = axes_along(plane, x, y).g
-    move = advance(plane, at, jnp.float64(length) * rate, jnp.bool_(True))
+    contact, rate, x, y = on_a_ray(converging=True)
+    at = view(contact, rate, x, y)
+    g = axes_along(contact, x, y).g
+    move = advance(contact, at, jnp.float64(length) * rate, jnp.bool_(True))
     np.testing.assert_allclose(move.p, np.expm1(g * length) / g, rtol=EXACT)
 
 
 def test_way_to_zero_is_the_limit_of_long_steps() -> None:
     """Value and derivative, also across the direction."""
-    plane, rate, x, y = on_a_ray(converging=True)
+    contact, rate, x, y = on_a_ray(converging=True)
 
     def far(x: jax.Array, y: jax.Array) -> jax.Array:
-        at = view(plane, rate, x, y)
-        move = advance(plane, at, jnp.float64(300.0), jnp.bool_(True))
-        k = plane.w - plane.mu * rate * at.axes.a
+        at = view(contact, rate, x, y)
+        move = advance(contact, at, jnp.float64(300.0), jnp.bool_(True))
+        k = contact.w - contact.mu * rate * at.axes.a
         return jnp.stack([move.p, 0.5 * k * move.p**2 + move.work])
 
     def there(x: jax.Array, y: jax.Array) -> jax.Array:
-        at = view(plane, rate, x, y)
-        return jnp.stack(impulse_to_zero(plane, at, jnp.sqrt(x * x + y * y), jnp.bool_(True)))
+        at = view(contact, rate, x, y)
+        return jnp.stack(impulse_to_zero(contact, at, jnp.sqrt(x * x + y * y), jnp.bool_(True)))
 
     np.testing.assert_allclose(there(x, y), far(x, y), atol=1e-12)
     np.testing.assert_allclose(jax.jacfwd(there, (0, 1))(x, y), jax.jacfwd(far, (0, 1))(x, y), atol=1e-12)
@@ -146,27 +150,27 @@ def test_way_to_zero_is_the_limit_of_long_steps() -> None:
 @pytest.mark.parametrize("turn", [0.02, -0.01])
 def test_way_to_zero_of_slip_that_hardly_turns(turn: float) -> None:
     """Nearly isotropic: the series against the flow."""
-    plane = Plane(*map(jnp.float64, (1.0, turn, 1.0 + turn, 0.0, 0.0, 1.0, 0.7)))
-    at = view(plane, jnp.float64(0.7), jnp.float64(1.0), jnp.float64(0.0))
-    expected = flow(plane, 1.0, 0.0, -1.0)[3]
-    np.testing.assert_allclose(impulse_to_zero(plane, at, jnp.float64(1), jnp.bool_(True))[0], expected, rtol=SERIES)
+    contact = Constants(*map(jnp.float64, (1.0, turn, 1.0 + turn, 0.0, 0.0, 1.0, 0.7)))
+    at = view(contact, jnp.float64(0.7), jnp.float64(1.0), jnp.float64(0.0))
+    expected = flow(contact, 1.0, 0.0, -1.0)[3]
+    np.testing.assert_allclose(impulse_to_zero(contact, at, jnp.float64(1), jnp.bool_(True))[0], expected, rtol=SERIES)
 
 
 def test_work_of_slip_that_hardly_turns() -> None:
     """To first order in the turn: the work beyond a straight line, against the flow."""
     turn = 1e-4
-    plane = Plane(*map(jnp.float64, (1.0, 0.3, 1.3, -0.21, 0.21 + turn, 1.0, 0.7)))
-    at = view(plane, jnp.float64(2.0), jnp.float64(1.0), jnp.float64(0.0))
-    p, work = impulse_to_zero(plane, at, jnp.float64(1), jnp.bool_(True))
-    k, end = plane.w - plane.mu * plane.dx, flow(plane, 1.0, 0.0, -1.0)
+    contact = Constants(*map(jnp.float64, (1.0, 0.3, 1.3, -0.21, 0.21 + turn, 1.0, 0.7)))
+    at = view(contact, jnp.float64(2.0), jnp.float64(1.0), jnp.float64(0.0))
+    p, work = impulse_to_zero(contact, at, jnp.float64(1), jnp.bool_(True))
+    k, end = contact.w - contact.mu * contact.dx, flow(contact, 1.0, 0.0, -1.0)
     np.testing.assert_allclose(work - 0.5 * k * p * p, end[6] - (-1 + 0.5 * k * end[3]) * end[3], rtol=1e-2)
 
 
 def test_small_impulse_is_the_flow_to_second_order() -> None:
-    plane, _ = a_plane()
+    contact, _ = a_contact()
     x, y, v, p = 0.5, -0.3, -1.0, 1e-4
-    found = small_impulse(plane, jnp.float64(x), jnp.float64(y), jnp.float64(v), jnp.float64(p))
-    bxx, bxy, byy, dx, dy, w, mu = map(float, plane)
+    found = small_impulse(contact, jnp.float64(x), jnp.float64(y), jnp.float64(v), jnp.float64(p))
+    bxx, bxy, byy, dx, dy, w, mu = map(float, contact)
 
     def slopes(_: float, z: np.ndarray) -> list[float]:
         r = np.hypot(z[0], z[1])
@@ -181,13 +185,13 @@ def test_small_impulse_is_the_flow_to_second_order() -> None:
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_diverging_ray_has_derivatives_of_any_order(order: int) -> None:
     """By friction, against differences of the derivative below."""
-    plane = Plane(*map(jnp.float64, (2.1, 0.4, 0.9, 0.7, -0.5, 1.0, 0.2)))
-    f = lambda mu: diverging_ray(plane._replace(mu=mu), jnp.bool_(True))[0]  # noqa: E731
+    contact = Constants(*map(jnp.float64, (2.1, 0.4, 0.9, 0.7, -0.5, 1.0, 0.2)))
+    f = lambda mu: diverging_ray(contact._replace(mu=mu), jnp.bool_(True))[0]  # noqa: E731
     for _ in range(order - 1):
         f = jax.grad(f)
     step = 1e-4
-    differences = (f(plane.mu + step) - f(plane.mu - step)) / (2 * step)
-    np.testing.assert_allclose(jax.grad(f)(plane.mu), differences, rtol=1e-5)
+    differences = (f(contact.mu + step) - f(contact.mu - step)) / (2 * step)
+    np.testing.assert_allclose(jax.grad(f)(contact.mu), differences, rtol=1e-5)
 
 
 def test_no_invariant_direction_is_made_up() -> None:
@@ -198,9 +202,9 @@ def test_no_invariant_direction_is_made_up() -> None:
         [0.76905547, 0.50825806, 0.98774501],
     ]
     xx, xy, yy, xz, yz, zz = (W[i][j] / W[2][2] for i, j in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2)))
-    plane = Plane(*map(jnp.float64, (xx, xy, yy, xz, yz, zz, 0.53617691)))
+    contact = Constants(*map(jnp.float64, (xx, xy, yy, xz, yz, zz, 0.53617691)))
     angles = np.linspace(-np.pi, np.pi, 4001)
-    at = jax.vmap(lambda a: view(plane, jnp.float64(2.6), jnp.cos(a), jnp.sin(a)))(jnp.asarray(angles))
+    at = jax.vmap(lambda a: view(contact, jnp.float64(2.6), jnp.cos(a), jnp.sin(a)))(jnp.asarray(angles))
     assert at.near.any()
     assert np.abs(at.axes.h[at.near]).max() <= 1e-12
 
