@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from jimpact.outcome import Impact, Outcome
 from jimpact.types import Array, ArrayLike
-from jimpact.validation import check_batch, floating
+from jimpact.validation import broadcast
 
 __all__ = ["EVENT_LETTERS", "MODES", "Margins", "event_sequence", "in_order", "permissible"]
 
@@ -48,12 +48,8 @@ def permissible(
     friction: Float[ArrayLike, "..."],
 ) -> Margins:
     """The four margins of an impulse: energy lost, separation, normal impulse, and friction cone."""
-    W = floating("inverse_inertia", inverse_inertia, (3, 3))
-    v, I = floating("velocity", velocity, (3,)), floating("impulse", impulse, (3,))
-    mu = floating("friction", friction, ())
-    leading = {"inverse_inertia": W.shape[:-2], "velocity": v.shape[:-1], "impulse": I.shape[:-1], "friction": mu.shape}
-    check_batch(**leading)
-    v, I = (jnp.broadcast_to(a, (*jnp.broadcast_shapes(*leading.values()), 3)) for a in (v, I))
+    given = {"inverse_inertia": (inverse_inertia, (3, 3)), "velocity": (velocity, (3,)), "impulse": (impulse, (3,))}
+    W, v, I, mu = broadcast(given | {"friction": (friction, ())}).values()
     after = v + (W * I[..., None, :]).sum(-1)
     return Margins(
         dissipation=-0.5 * (I * (v + after)).sum(-1),

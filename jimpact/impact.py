@@ -21,7 +21,7 @@ from jimpact.slip.flow import Constants, constants_of
 from jimpact.slip.restitution import RULES
 from jimpact.slip.state import Accuracy
 from jimpact.types import Array, ArrayLike, Flag, Matrix3, Scalar, Vector3
-from jimpact.validation import check_batch, floating
+from jimpact.validation import broadcast, check_name
 
 __all__ = ["ACCURACIES", "Case", "check_followed", "prepare", "report", "solve"]
 
@@ -35,6 +35,7 @@ ACCURACIES = {
 }
 WITHOUT_ZERO = ("compression_end", "recompression_start", "recompression_end", "slip_end", "line_start", "mode")
 EXTRA = {"tangential_restitution": "in [-1, 1]", "mixing": "in [0, 1]"}  # coefficients that only some laws have
+TAILS = {"inverse_inertia": (3, 3), "velocity": (3,)}  # last axes of the arguments that are not numbers
 WORKS = ("compression_work", "restitution_work", "friction_work", "kinetic_energy_change")
 COUNTS = ("compressions", "mode")
 SINGULAR = 8  # x epsilon x its terms: a smaller determinant is round-off
@@ -223,26 +224,18 @@ def check_followed(law: str, caller: str) -> None:
 
 
 def _named(name: str, table: dict[str, T], argument: str) -> T:
-    if not isinstance(name, str) or name not in table:
-        raise ValueError(f"{argument}={name!r} is unknown; pass one of {', '.join(map(repr, table))}")
+    check_name(name, table, argument)
     return table[name]
 
 
 def _arrays(given: dict[str, ArrayLike]) -> tuple[Array, ...]:
     """Arrays of one floating dtype and one batch shape; an error says what to pass."""
-    tails = {"inverse_inertia": (3, 3), "velocity": (3,)}
-    arrays = {name: floating(name, a, tails.get(name, ())) for name, a in given.items()}
-    dtype = jnp.result_type(*arrays.values())
-    if dtype not in (jnp.float32, jnp.float64):
-        raise TypeError(f"inputs have dtype {dtype}; pass float32 or float64")
-    batches = {name: a.shape[: a.ndim - len(tails.get(name, ()))] for name, a in arrays.items()}
-    check_batch(**batches)
-    batch = jnp.broadcast_shapes(*batches.values())
-    whole = {name: jnp.broadcast_to(a.astype(dtype), batch + tails.get(name, ())) for name, a in arrays.items()}
+    tails = {name: TAILS.get(name, ()) for name in given}
+    whole = broadcast({name: (a, tails[name]) for name, a in given.items()})
     # Add a zero that is sharded like the batch, so that broadcast scalars are sharded like the arrays.
-    zeros = [jnp.zeros_like(a[(..., *(0,) * len(tails.get(name, ())))]) for name, a in whole.items()]
+    zeros = [jnp.zeros_like(a[(..., *(0,) * len(tails[name]))]) for name, a in whole.items()]
     zero = sum(zeros[1:], zeros[0])
-    return tuple(a + zero[(..., *(None,) * len(tails.get(name, ())))] for name, a in whole.items())
+    return tuple(a + zero[(..., *(None,) * len(tails[name]))] for name, a in whole.items())
 
 
 def _columns(vector: Vector3) -> list[Scalar]:

@@ -1,12 +1,13 @@
-"""Operations with a singular point: each defines its value and its derivative there."""
+"""Operations with a singular point, each with its value and its derivative there; and Gauss's rule."""
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from jimpact.types import Flag, Scalar
 
-__all__ = ["divide", "largest", "norm", "ratio", "sqrt", "where"]
+__all__ = ["divide", "gauss", "largest", "norm", "ratio", "sqrt", "where"]
 
 
 def where(flag: Flag, a: Scalar | float, b: Scalar | float) -> Scalar:
@@ -75,3 +76,11 @@ def largest(*a: Scalar) -> Scalar:
     for other in a[1:]:
         size = jnp.maximum(size, jnp.abs(other))
     return lax.stop_gradient(where(size > 0, size, 1))
+
+
+def gauss(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Nodes and weights of Gauss's rule on [0, 1], and a row of weights for the integral from 0 to each node."""
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    values = np.polynomial.legendre.legvander(nodes, count - 1)
+    integrals = [np.polynomial.legendre.Legendre.basis(i).integ(lbnd=-1)(nodes) for i in range(count)]
+    return (nodes + 1) / 2, weights / 2, np.linalg.solve(values.T, np.array(integrals)).T / 2

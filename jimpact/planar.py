@@ -20,6 +20,7 @@ from jaxtyping import Float
 
 from jimpact.contact.inertia import in_space
 from jimpact.impact import Case, check_followed, prepare, report
+from jimpact.laws.base import mode_of
 from jimpact.laws.darboux_keller import answer_of, given_lane
 from jimpact.outcome import Impact
 from jimpact.slip.batch_scan import follow
@@ -83,10 +84,9 @@ def planar_modes(
     last, needed = (1 + given.e) * first, -d / contact.bxx
     stick = jnp.abs(needed) <= given.static
     ratio = slip / approach
-    ended = jnp.where(ratio < first, 1, 3) + jnp.where(stick, 0, 1)
-    mode = jnp.where(slip > 0, jnp.where(ratio < last, ended, 0), jnp.where(stick, 5, 6))
+    mode = mode_of(slip > 0, ratio < last, ratio < first, stick)
     nan = lambda a: jnp.where(case.approaching, a, jnp.nan)  # noqa: E731
-    return PlanarModes(jnp.where(case.approaching, mode, -1).astype(jnp.int32), nan(first), nan(needed), nan(last))
+    return PlanarModes(jnp.where(case.approaching, mode, -1), nan(first), nan(needed), nan(last))
 
 
 def _prepared(

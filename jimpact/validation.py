@@ -1,10 +1,14 @@
 """Checks of the shapes and dtypes of arguments; errors say what to pass."""
 
+from collections.abc import Collection, Mapping
+
 import jax.numpy as jnp
 
 from jimpact.types import Array, ArrayLike
 
-__all__ = ["check_batch", "floating"]
+__all__ = ["broadcast", "check_batch", "check_name", "floating"]
+
+PLAIN = (bool, int, float, list, tuple)  # these have no precision: they take that of the arrays
 
 
 def floating(name: str, value: ArrayLike, tail: tuple[int, ...]) -> Array:
@@ -21,6 +25,25 @@ def floating(name: str, value: ArrayLike, tail: tuple[int, ...]) -> Array:
         wanted = ", ".join(["..."] + [str(size) for size in tail])
         raise ValueError(f"{name} has shape {array.shape}; pass an array of shape ({wanted})")
     return array
+
+
+def broadcast(arrays: Mapping[str, tuple[ArrayLike, tuple[int, ...]]]) -> dict[str, Array]:
+    """Arrays of one floating dtype and one batch shape, from values and the last axes of each."""
+    checked = {name: floating(name, value, tail) for name, (value, tail) in arrays.items()}
+    precise = [a for name, a in checked.items() if not isinstance(arrays[name][0], PLAIN)]
+    dtype = jnp.result_type(*(precise or checked.values()))
+    if dtype not in (jnp.float32, jnp.float64):
+        raise TypeError(f"inputs have dtype {dtype}; pass float32 or float64")
+    batches = {name: a.shape[: a.ndim - len(arrays[name][1])] for name, a in checked.items()}
+    check_batch(**batches)
+    batch = jnp.broadcast_shapes(*batches.values())
+    return {name: jnp.broadcast_to(a.astype(dtype), batch + arrays[name][1]) for name, a in checked.items()}
+
+
+def check_name(name: str, table: Collection[str], argument: str) -> None:
+    """Raise ValueError, which lists the names of the table, unless it has this one."""
+    if not isinstance(name, str) or name not in table:
+        raise ValueError(f"{argument}={name!r} is unknown; pass one of {', '.join(map(repr, table))}")
 
 
 def check_batch(**leading: tuple[int, ...]) -> None:

@@ -31,7 +31,7 @@ from jimpact.laws.algebraic import stopping_impulse
 from jimpact.outcome import Outcome
 from jimpact.slip.flow import constants_of
 from jimpact.types import Array, ArrayLike, Flag, Scalar, Whole
-from jimpact.validation import check_batch, floating
+from jimpact.validation import broadcast, check_name, floating
 
 __all__ = ["Contacts", "resolve_contacts"]
 
@@ -89,8 +89,6 @@ def resolve_contacts(
     k = jnp.shape(velocity)[-2] if jnp.ndim(velocity) > 1 else 0
     if not k:
         raise ValueError(f"velocity has shape {jnp.shape(velocity)}; pass (..., k, 3) with at least one contact")
-    v = floating("velocity", velocity, (k, 3))
-    W = floating("inverse_inertia", inverse_inertia, (k, k, 3, 3))
     laws = (law,) * k if isinstance(law, str) or not isinstance(law, Sequence) else tuple(law)
     hinges = (False,) * k if hinge is None else _flags(hinge)
     _check(k, laws, hinges, most, decay, priority is not None and key is not None)
@@ -100,18 +98,15 @@ def resolve_contacts(
         "static_friction": static_friction,
         "tangential_restitution": tangential_restitution,
         "mixing": mixing,
+        "priority": priority,
     }
-    arrays = {n: _per_contact(n, a, k) for n, a in numbers.items() if a is not None}
-    if priority is not None:
-        arrays["priority"] = _per_contact("priority", priority, k)
-    check_batch(inverse_inertia=W.shape[:-4], velocity=v.shape[:-2], **{n: a.shape[:-1] for n, a in arrays.items()})
-    dtype = jnp.result_type(W, v, *arrays.values())
-    batch = jnp.broadcast_shapes(W.shape[:-4], v.shape[:-2], *(a.shape[:-1] for a in arrays.values()))
-    W, v = jnp.broadcast_to(W.astype(dtype), (*batch, k, k, 3, 3)), jnp.broadcast_to(v.astype(dtype), (*batch, k, 3))
-    arrays = {n: jnp.broadcast_to(a.astype(dtype), (*batch, k)) for n, a in arrays.items()}
-    ranks = arrays.pop("priority", jnp.broadcast_to(-jnp.arange(k, dtype=dtype), (*batch, k)))
+    given = {n: (_per_contact(n, a, k), (k,)) for n, a in numbers.items() if a is not None}
+    vectors = {"inverse_inertia": (inverse_inertia, (k, k, 3, 3)), "velocity": (velocity, (k, 3))}
+    arrays = broadcast(vectors | given)
+    W, v = arrays.pop("inverse_inertia"), arrays.pop("velocity")
+    ranks = arrays.pop("priority", jnp.broadcast_to(-jnp.arange(k, dtype=v.dtype), v.shape[:-1]))
     single = partial(_single, laws=laws, held=hinges, rule=rule, accuracy=accuracy)
-    scene = _Scene(W, arrays, ranks, key, jnp.asarray(hinges), single, enough=jnp.zeros(batch, dtype))
+    scene = _Scene(W, arrays, ranks, key, jnp.asarray(hinges), single, enough=jnp.zeros(v.shape[:-2], v.dtype))
     return _sequence(scene, v, most, decay)
 
 
@@ -260,8 +255,9 @@ def _single(
 def _per_contact(name: str, value: ArrayLike, k: int) -> Array:
     """One number for each contact along the last axis; a scalar, or an axis of length 1, applies to all."""
     if jnp.ndim(value) == 0:
-        return floating(name, value, ())[None]
-    return floating(name, value, (1 if jnp.shape(value)[-1] == 1 else k,))
+        value = floating(name, value, ())[None]
+    array = floating(name, value, (1 if jnp.shape(value)[-1] == 1 else k,))
+    return jnp.broadcast_to(array, (*array.shape[:-1], k))
 
 
 def _flags(hinge: Sequence[bool]) -> tuple[bool, ...]:
@@ -273,9 +269,8 @@ def _flags(hinge: Sequence[bool]) -> tuple[bool, ...]:
 
 
 def _check(k: int, laws: tuple, hinges: tuple, most: int, decay: float, two_ways: bool) -> None:
-    unknown = [law for law in laws if not isinstance(law, str) or law not in LAWS]
-    if unknown:
-        raise ValueError(f"law={unknown[0]!r} is unknown; pass one of {', '.join(map(repr, LAWS))}")
+    for law in laws:
+        check_name(law, LAWS, "law")
     if len(laws) != k:
         raise ValueError(f"law has {len(laws)} names; pass one, or {k}, one for each contact")
     if len(hinges) != k:

@@ -22,7 +22,7 @@ from jax.typing import DTypeLike
 from jimpact.types import Array, Flag, Matrix3, Scalar, Vector3
 from jimpact.validation import check_batch, floating
 
-__all__ = ["Body", "apply_impulse", "contact_frame", "immovable", "mobility", "relative_velocity"]
+__all__ = ["Body", "apply_impulse", "contact_frame", "immovable", "mobility", "point_velocity", "relative_velocity"]
 __all__ += [
     "axes_of",
     "checked_bodies",
@@ -30,6 +30,7 @@ __all__ += [
     "definite_inverse",
     "symmetric_part",
     "transform",
+    "transform_back",
 ]  # includes helpers that other packages import
 
 
@@ -96,7 +97,7 @@ def relative_velocity(body_a: Body, body_b: Body, point: Vector3, normal: Vector
     """
     a, b, point, normal = checked_contact(body_a, body_b, point, normal)
     frame, usable = axes_of(normal)
-    relative = transform(frame, _point_velocity(a, point) - _point_velocity(b, point))
+    relative = transform(frame, point_velocity(a, point) - point_velocity(b, point))
     return jnp.where(usable[..., None], relative, jnp.nan)
 
 
@@ -144,6 +145,11 @@ def transform(matrix: Array, vector: Array) -> Array:
     return jnp.sum(matrix * vector[..., None, :], -1)
 
 
+def transform_back(axes: Matrix3, vector: Vector3) -> Vector3:
+    """The transpose of the matrix times vector: a vector of the world in the axes of a body."""
+    return jnp.sum(axes * vector[..., :, None], -2)
+
+
 def checked_contact(body_a: Body, body_b: Body, point: Vector3, normal: Vector3, **vectors: Vector3) -> tuple:
     """The arguments, in order, as arrays of one float dtype and the right shapes; an error says what to pass."""
     a, batch_a = _checked_body("body_a", body_a)
@@ -176,7 +182,7 @@ def _checked_body(name: str, body: Body) -> tuple[Body, tuple[int, ...]]:
 
 
 @jax.jit
-def _point_velocity(body: Body, point: Vector3) -> Vector3:
+def point_velocity(body: Body, point: Vector3) -> Vector3:
     """Velocity of the body's material point at `point`, world axes."""
     return body.velocity + jnp.cross(body.angular_velocity, point - body.position)
 

@@ -24,6 +24,7 @@ from jax import lax
 from jaxtyping import Float
 
 from jimpact.contact.body import definite_inverse, transform
+from jimpact.numerics import gauss
 from jimpact.types import Array, Matrix3, Scalar, Vector3
 
 __all__ = [
@@ -43,17 +44,7 @@ MOST = 10_000  # steps: 5,000 rad in one flight
 ROUGH = 1e-6  # relative difference above round-off of principal moments that nearly agree
 
 
-def _gauss(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Weights of the integrals, from 0 to each node and to 1, of the polynomial through n Gauss nodes."""
-    nodes, weights = np.polynomial.legendre.leggauss(n)
-    of = np.polynomial.legendre.legvander(nodes, n)
-    # Integral of P_k from -1 to x is (P_k+1 - P_k-1) / (2 k + 1), and the nodes project on P_k exactly.
-    upto = np.stack([nodes + 1] + [(of[:, k + 1] - of[:, k - 1]) / (2 * k + 1) for k in range(1, n)], 1)
-    project = (2 * np.arange(n)[:, None] + 1) / 2 * of[:, :n].T * weights
-    return 0.5 * upto @ project, 0.5 * weights
-
-
-A, B = _gauss(NODES)
+_, B, A = gauss(NODES)
 
 # Directions of the Jacobian: the six entries of a symmetric inertia, then the three of the spin.
 ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))

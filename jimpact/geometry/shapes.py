@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from jimpact.contact.body import transform
+from jimpact.contact.body import transform, transform_back
 from jimpact.geometry.rotation import Motion
 from jimpact.types import Array, ArrayLike, Matrix3, Scalar, Vector3
 from jimpact.validation import floating
@@ -157,7 +157,7 @@ def touching_point(shape: Shape, axes: Matrix3, normal: Vector3, which: Array) -
     if isinstance(shape, Sphere):
         return -shape.radius[..., None] * normal
     if isinstance(shape, Ellipsoid):
-        scaled = shape.semi_axes * _turned_back(axes, normal)
+        scaled = shape.semi_axes * transform_back(axes, normal)
         length = jnp.sqrt(jnp.sum(scaled * scaled, -1, keepdims=True))
         return -transform(axes, shape.semi_axes * scaled / length)
     index = jnp.broadcast_to(which[..., None, None], (*which.shape, 1, 3))
@@ -179,7 +179,7 @@ def _points(shape: Hull, turning: Turning, normal: Array) -> Gaps:
 
 def support(shape: Ellipsoid, turning: Turning, towards: Directions) -> Gaps:
     """Extent of an ellipsoid in given directions, (..., d): h = |A u|, u in body axes, A the semi-axes."""
-    back = lambda vectors: shape.semi_axes[..., None, :] * _turned_back(turning.axes[..., None, :, :], vectors)  # noqa: E731
+    back = lambda vectors: shape.semi_axes[..., None, :] * transform_back(turning.axes[..., None, :, :], vectors)  # noqa: E731
     spin, spin_rate = turning.spin[..., None, :], turning.spin_rate[..., None, :]
     # In body axes a direction turns with the opposite of the spin, in addition to its own rate.
     swept = jnp.cross(spin, towards.value)
@@ -196,7 +196,3 @@ def support(shape: Ellipsoid, turning: Turning, towards: Directions) -> Gaps:
     u3 = w**3 + 3 * w * w * s + 3 * SECOND * w * s * s + JERK * s**3
     bound = large * (u3 + 3 * ratio * u1 * (2 * u2 + ratio * u1 * u1))
     return Gaps(h, rate, second, jnp.broadcast_to(bound[..., None], h.shape))
-
-
-def _turned_back(axes: Matrix3, vectors: Vector3) -> Vector3:
-    return jnp.sum(axes * vectors[..., :, None], -2)

@@ -11,6 +11,7 @@ from jimpact.identify.likelihood import Choice
 from jimpact.identify.material import COEFFICIENTS, Material
 from jimpact.identify.rebounds import Rebounds
 from jimpact.laws import LAWS
+from jimpact.validation import check_name
 
 __all__ = ["check_data", "check_fit", "check_values"]
 
@@ -21,8 +22,7 @@ def check_fit(rebounds: Rebounds, choice: Choice, material: Material) -> None:
         raise TypeError(
             f"rebounds is a {type(rebounds).__name__}; pass Rebounds, from load_rebounds or Rebounds.from_*"
         )
-    if choice.law not in LAWS:
-        raise ValueError(f"law={choice.law!r} is unknown; pass one of {', '.join(map(repr, LAWS))}")
+    check_name(choice.law, LAWS, "law")
     check_data(rebounds)
     if not (np.asarray(rebounds.velocity)[:, 2] < 0).any():
         raise ValueError("no rebound approaches (velocity[:, 2] < 0): nothing to fit; check the sign of the normal")

@@ -27,7 +27,7 @@ from jaxtyping import Float, Int
 from jimpact.contact.body import Body, apply_impulse, relative_velocity, transform
 from jimpact.contact.inertia import generalized_velocity_after, in_space, inverse_inertia, inverse_inertia_generalized
 from jimpact.types import Array, ArrayLike, Vector3
-from jimpact.validation import check_batch, floating
+from jimpact.validation import broadcast, floating
 
 __all__ = ["Rebounds"]
 
@@ -88,15 +88,9 @@ class Rebounds:
         if jnp.ndim(noise) == 0:
             noise = jnp.broadcast_to(jnp.asarray(noise, float), (k,))
         values = dict(zip(tails, (inverse_inertia, velocity, baseline, effect, observation, noise), strict=True))
-        arrays = {name: floating(name, values[name], tail) for name, tail in tails.items()}
-        leading = {name: a.shape[: a.ndim - len(tails[name])] for name, a in arrays.items()}
-        check_batch(**leading)
-        batch = jnp.broadcast_shapes(*leading.values(), (1,))
-        dtype = jnp.result_type(*arrays.values())
-        flat = {
-            name: jnp.broadcast_to(a.astype(dtype), batch + tails[name]).reshape(-1, *tails[name])
-            for name, a in arrays.items()
-        }
+        arrays = broadcast({name: (values[name], tail) for name, tail in tails.items()})
+        batch = arrays["velocity"].shape[:-1] or (1,)
+        flat = {name: a.reshape(-1, *tails[name]) for name, a in arrays.items()}
         names = tuple(channels) or tuple(f"channel {i}" for i in range(k))
         if len(names) != k:
             raise ValueError(f"channels names {len(names)} channels; pass {k}, one for each of observation")

@@ -20,6 +20,7 @@ from jimpact.identify.least_squares import Found, Problem, inverse_information, 
 from jimpact.identify.likelihood import Choice
 from jimpact.identify.material import Material
 from jimpact.types import Progress
+from jimpact.validation import check_name
 
 __all__ = ["Profile", "Solved", "Verdict", "bootstrap", "intervals", "profile", "verdicts"]
 
@@ -78,8 +79,7 @@ def intervals(
     """Confidence interval of every number."""
     if isinstance(level, str) or not 0 < level < 1:
         raise ValueError(f"level={level!r}; pass a number between 0 and 1, such as 0.95")
-    if method not in METHODS:
-        raise ValueError(f"method={method!r} is unknown; pass one of {', '.join(map(repr, METHODS))}")
+    check_name(method, METHODS, "method")
     low, high = fit.material.bounds()
     if method == "curvature":
         z = stats.norm.ppf(0.5 + level / 2)

@@ -23,6 +23,7 @@ from jimpact.impact import EXTRA, solve
 from jimpact.io.stream_target import FIELDS
 from jimpact.laws import LAWS
 from jimpact.types import Array
+from jimpact.validation import check_name
 
 __all__ = ["PLATFORMS", "export_solve"]
 
@@ -62,8 +63,7 @@ def export_solve(
         raise ValueError(f"dtype={dtype!r}; pass 'float32' or 'float64'")
     if dtype == "float64" and jnp.result_type(float) != jnp.float64:
         raise ValueError("dtype='float64'; call jax.config.update(\"jax_enable_x64\", True) first")
-    if law not in LAWS:
-        raise ValueError(f"law={law!r} is unknown; pass one of {', '.join(map(repr, LAWS))}")
+    check_name(law, LAWS, "law")
     arguments = (*ARGUMENTS, *(name for name in LAWS[law].parameters if name in EXTRA))
     weighted = tuple(name for name in names if name not in WITHOUT_DERIVATIVE) if gradient else ()
     if gradient and not weighted:

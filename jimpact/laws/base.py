@@ -22,9 +22,9 @@ from jimpact.outcome import ImpactInfo
 from jimpact.slip.flow import Constants, moved
 from jimpact.slip.restitution import StopRule
 from jimpact.slip.state import Accuracy
-from jimpact.types import Flag, Scalar
+from jimpact.types import Flag, Scalar, Whole
 
-__all__ = ["Answer", "Given", "Law", "Options", "answer", "plausible"]
+__all__ = ["Answer", "Given", "Law", "Options", "answer", "mode_of", "plausible"]
 
 
 class Given(NamedTuple):
@@ -87,6 +87,13 @@ def answer(given: Given, ix: Scalar, iy: Scalar, p: Scalar, inside: Flag, finish
     energy = 0.5 * (ix * (given.x + x) + iy * (given.y + y) + p * (given.v + v))
     info = ImpactInfo(*(none if name in ("compressions", "mode") else unknown for name in ImpactInfo._fields))
     return Answer(ix, iy, p, x, y, v, inside, finished, info._replace(kinetic_energy_change=energy, **known))
+
+
+def mode_of(started: Flag, ends: Flag, in_compression: Flag, stick: Flag) -> Whole:
+    """Sun & Baruh's case 0..6 (`diagnostics.MODES`): whether slip started, whether and when it ended, and stuck."""
+    case = jnp.where(in_compression, 1, 3) + jnp.where(stick, 0, 1)
+    mode = jnp.where(started, jnp.where(ends, case, 0), jnp.where(stick, 5, 6))
+    return mode.astype(jnp.int32)
 
 
 def plausible(ix: Scalar, iy: Scalar, p: Scalar, v: Scalar, static: Scalar, slack: float) -> Flag:

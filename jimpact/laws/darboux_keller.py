@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 
-from jimpact.laws.base import Answer, Given, Law, Options, answer
+from jimpact.laws.base import Answer, Given, Law, Options, answer, mode_of
 from jimpact.numerics import where
 from jimpact.slip.batch_scan import follow
 from jimpact.slip.events import line_start
@@ -57,9 +57,7 @@ def answer_of(given: Given, lane: Lane, end: State, options: Options) -> Answer:
     started = (lane.x0 != 0) | (lane.y0 != 0)
     # At a STOP slip is small but not zero, so that static friction alone does not hold it.
     stuck = lane.sticks & ~(lane.held & (end.stage == Stage.STOP))
-    # Sun & Baruh's cases, named in `diagnostics.MODES`.
-    case = where(end.compressing_at_zero, 1, 3) + where(stuck, 0, 1)
-    mode = where(started, where(jnp.isnan(end.zero_at), 0, case), where(lane.sticks, 5, 6))
+    stuck = where(started, stuck, lane.sticks)
     found = answer(
         given,
         end.ix,
@@ -71,7 +69,7 @@ def answer_of(given: Given, lane: Lane, end: State, options: Options) -> Answer:
         compression_work=ledger.compression_work,
         restitution_work=ledger.restitution_work,
         compressions=ledger.compressions.astype(jnp.int32),
-        mode=mode.astype(jnp.int32),
+        mode=mode_of(started, ~jnp.isnan(end.zero_at), end.compressing_at_zero, stuck),
         **events,
     )
     works = ledger.compression_work + ledger.restitution_work

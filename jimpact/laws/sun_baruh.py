@@ -23,7 +23,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jimpact.laws.base import Answer, Given, Law, Options, answer
+from jimpact.laws.base import Answer, Given, Law, Options, answer, mode_of
 from jimpact.numerics import divide, largest, norm, sqrt
 from jimpact.slip.flow import Constants, moved, solve_b
 from jimpact.slip.restitution import Ledger, Slopes, StopRule, book, change_phase, open_ledger
@@ -56,8 +56,7 @@ def impulse(given: Given, options: Options) -> Answer:
     at, halts, slip_end, ends = _compression(contact, start, started, stick)
     at, halts_later, late_end, reached = _restitution(given, rule, at, halts | ~started, stick)
     inside = ends & reached & (at.v >= 0)
-    case = jnp.where(halts, 1, jnp.where(halts_later, 3, 0)) + jnp.where((halts | halts_later) & ~stick, 1, 0)
-    mode = jnp.where(started, case, jnp.where(stick, 5, 6))
+    mode = mode_of(started, halts | halts_later, halts, stick)
     return answer(
         given,
         at.ix,
@@ -70,8 +69,8 @@ def impulse(given: Given, options: Options) -> Answer:
         restitution_work=at.ledger.restitution_work,
         compression_end=at.ledger.first_end,
         slip_end=jnp.where(halts_later, late_end, slip_end),
-        compressions=jnp.ones_like(mode, jnp.int32),
-        mode=mode.astype(jnp.int32),
+        compressions=jnp.ones_like(mode),
+        mode=mode,
     )
 
 

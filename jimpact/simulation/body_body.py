@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jimpact.contact.body import Body, transform
+from jimpact.contact.body import Body, point_velocity, transform
 from jimpact.geometry.rotation import Motion, quaternion_product, rotation_matrix
 from jimpact.geometry.separation import ConvexBody, NearestParts, nearest_parts, separation
 from jimpact.geometry.shapes import JERK, SECOND, Directions, Ellipsoid, Gaps, Hull, Turning, reach, support
@@ -140,7 +140,7 @@ class TwoBodies(NamedTuple):
     def _approach(self, motion: Pair, parts: NearestParts) -> Scalar:
         """Rate of the gap at the contact. (Points of parallel edges may close without facing each other.)"""
         contact = self.contact(motion, parts)
-        a, b = (x.velocity + jnp.cross(x.angular_velocity, contact.point - x.position) for x in contact.bodies)
+        a, b = (point_velocity(body, contact.point) for body in contact.bodies)
         return _dot(a - b, contact.normal)
 
     def _moment(self, motion: Pair) -> Scalar:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 
-from jimpact.contact.body import Body, definite_inverse, transform
+from jimpact.contact.body import Body, definite_inverse, transform, transform_back
 from jimpact.geometry.rotation import (
     Motion,
     free_rotation,
@@ -39,7 +39,7 @@ def fly(solid: Solid, motion: Motion, gravity: Vector3, time: Scalar) -> Motion:
     if isinstance(solid.shape, Sphere):
         q = quaternion_product(steady_rotation(motion.angular_velocity, time), motion.orientation)
         return Motion(position, q, velocity, motion.angular_velocity)
-    spin = _to_body(motion.orientation, motion.angular_velocity)
+    spin = transform_back(rotation_matrix(motion.orientation), motion.angular_velocity)
     turn, spin = free_rotation(solid.inertia, spin, time)
     q = quaternion_product(motion.orientation, turn)
     return Motion(position, q, velocity, rotated(q, spin))
@@ -51,7 +51,7 @@ def turning(solid: Solid, motion: Motion) -> Turning:
     if isinstance(solid.shape, Sphere):
         still = jnp.zeros_like(motion.angular_velocity)
         return Turning(axes, motion.angular_velocity, still, still[..., 0])
-    spin = _to_body(motion.orientation, motion.angular_velocity)
+    spin = transform_back(rotation_matrix(motion.orientation), motion.angular_velocity)
     momentum, (inverse, _) = transform(solid.inertia, spin), definite_inverse(solid.inertia)
     rate = transform(inverse, jnp.cross(momentum, spin))
     return Turning(axes, motion.angular_velocity, transform(axes, rate), greatest_spin(solid.inertia, spin))
@@ -79,7 +79,3 @@ def body_of(solid: Solid, motion: Motion) -> Body:
 def chosen(flag: Flag, a: Array, b: ArrayLike) -> Array:
     """a in the lanes where the flag is true, else b; the flag broadcasts over the last axes."""
     return jnp.where(flag.reshape(flag.shape + (1,) * (a.ndim - flag.ndim)), a, b)
-
-
-def _to_body(orientation: Array, vector: Vector3) -> Vector3:
-    return jnp.sum(rotation_matrix(orientation) * vector[..., :, None], -2)

@@ -15,7 +15,7 @@ from jimpact.simulation.body_body import Pair, TwoBodies
 from jimpact.simulation.body_planes import BodyAndPlanes
 from jimpact.simulation.free_motion import Solid, chosen
 from jimpact.types import Array, ArrayLike, Flag, Scalar
-from jimpact.validation import check_batch, floating
+from jimpact.validation import broadcast, floating
 
 __all__ = ["GRAVITY", "MOTION_TAILS", "OPTIONAL", "Inputs", "body_inputs", "harmless", "pair_inputs"]
 
@@ -56,7 +56,7 @@ def body_inputs(
         **_plane_arrays(planes),
         **_common_arrays(gravity, duration, rest_speed, extra),
     }
-    found = _broadcast(arrays)
+    found = broadcast(arrays)
     world = BodyAndPlanes(_solid("solid", solid, found), Planes(*_fields("planes", found)), found["gravity"])
     return _launched(world, Motion(*_fields("motion", found)), found, extra)
 
@@ -77,7 +77,7 @@ def pair_inputs(
         _check_kind(f"solid_{letter}", solid, Solid)
         _check_kind(f"motion_{letter}", motion, Motion)
         arrays |= _solid_arrays(f"solid_{letter}", solid) | _motion_arrays(f"motion_{letter}", motion)
-    found = _broadcast({**arrays, **_common_arrays(gravity, duration, rest_speed, extra)})
+    found = broadcast({**arrays, **_common_arrays(gravity, duration, rest_speed, extra)})
     a, b = (_solid(f"solid_{letter}", solid, found) for letter, solid in zip("ab", solids, strict=True))
     world = TwoBodies(a, b, found["friction"], found["restitution"], found["gravity"])
     pair = Pair(*(Motion(*_fields(f"motion_{letter}", found)) for letter in "ab"))
@@ -179,20 +179,6 @@ def _rows(name: str, value: ArrayLike, letter: str) -> tuple[int, ...]:
     if len(size) < 2 or size[-1] != 3 or not size[-2]:
         raise ValueError(f"{name} has shape {size}; pass (..., {letter}, 3) with at least one row")
     return size[-2:]
-
-
-def _broadcast(arrays: Arrays) -> dict[str, Array]:
-    """Arrays of one floating dtype and one batch shape."""
-    checked = {name: floating(name, value, tail) for name, (value, tail) in arrays.items()}
-    tails = {name: tail for name, (_, tail) in arrays.items()}
-    plain = (bool, int, float, list, tuple)  # these have no precision; they take that of the arrays
-    dtype = jnp.result_type(*(a for name, a in checked.items() if not isinstance(arrays[name][0], plain)))
-    if dtype not in (jnp.float32, jnp.float64):
-        raise TypeError(f"inputs have dtype {dtype}; pass float32 or float64")
-    batches = {name: a.shape[: a.ndim - len(tails[name])] for name, a in checked.items()}
-    check_batch(**batches)
-    batch = jnp.broadcast_shapes(*batches.values())
-    return {name: jnp.broadcast_to(a.astype(dtype), batch + tails[name]) for name, a in checked.items()}
 
 
 def _unit_planes(planes: Planes) -> Planes:

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Float, Int
 
-from jimpact.contact.body import transform
+from jimpact.contact.body import transform, transform_back
 from jimpact.geometry.rotation import Motion, rotation_matrix
 from jimpact.simulation.body_body import TwoBodies
 from jimpact.simulation.body_planes import BodyAndPlanes
@@ -111,8 +111,7 @@ def energy(solid: Solid, motion: Motion, gravity: Float[ArrayLike, "... 3"] = GR
     mass, inertia = floating("solid.mass", solid.mass, ()), floating("solid.inertia", solid.inertia, (3, 3))
     fields = zip(Motion._fields, motion, MOTION_TAILS, strict=True)
     motion = Motion(*(floating(f"motion.{name}", value, tail) for name, value, tail in fields))
-    axes = rotation_matrix(motion.orientation)
-    spin = jnp.sum(axes * motion.angular_velocity[..., :, None], -2)
+    spin = transform_back(rotation_matrix(motion.orientation), motion.angular_velocity)
     kinetic = 0.5 * (mass * jnp.sum(motion.velocity**2, -1) + jnp.sum(spin * transform(inertia, spin), -1))
     return kinetic - mass * jnp.sum(floating("gravity", gravity, (3,)) * motion.position, -1)
 

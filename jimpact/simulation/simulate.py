@@ -22,7 +22,7 @@ from jax import lax
 from jaxtyping import Float
 
 from jimpact.collision.collide import collide
-from jimpact.contact.body import Body
+from jimpact.contact.body import Body, point_velocity
 from jimpact.geometry.rotation import Motion
 from jimpact.geometry.shapes import Planes
 from jimpact.outcome import Outcome
@@ -208,7 +208,7 @@ def _hit(given: Inputs, hit: Any, contact: Contact, going: Flag) -> Any:
 
 def _contact_velocity(contact: Contact, bodies: tuple[Body, Body]) -> Vector3:
     """Velocity of body a's point of contact relative to body b's, world axes."""
-    a, b = (x.velocity + jnp.cross(x.angular_velocity, contact.point - x.position) for x in bodies)
+    a, b = (point_velocity(body, contact.point) for body in bodies)
     return a - b
 
 

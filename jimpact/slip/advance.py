@@ -23,10 +23,9 @@ across that direction.
 from typing import NamedTuple
 
 import jax.numpy as jnp
-import numpy as np
 from jax.lax import stop_gradient
 
-from jimpact.numerics import divide, ratio, where
+from jimpact.numerics import divide, gauss, ratio, where
 from jimpact.slip.flow import Axes, Constants, View
 from jimpact.types import Flag, Scalar
 
@@ -187,16 +186,7 @@ def _relative_slope(axes: Axes, g: Scalar, f: Scalar, h: Scalar) -> Scalar:
     return slope
 
 
-def _gauss(count: int) -> tuple[list[float], list[float], list[list[float]]]:
-    """Nodes and weights of Gauss's rule on [0, 1], and the weights of the integrals from 0 to each node."""
-    nodes, weights = np.polynomial.legendre.leggauss(count)
-    values = np.polynomial.legendre.legvander(nodes, count - 1)
-    integrals = [np.polynomial.legendre.Legendre.basis(i).integ(lbnd=-1)(nodes) for i in range(count)]
-    inner = np.linalg.solve(values.T, np.array(integrals)).T
-    return ((nodes + 1) / 2).tolist(), (weights / 2).tolist(), (inner / 2).tolist()
-
-
-NODE, WEIGHT, INNER = _gauss(NODES)
+NODE, WEIGHT, INNER = (part.tolist() for part in gauss(NODES))
 
 
 def _sum(weights: list[float], terms: list[Scalar]) -> Scalar:

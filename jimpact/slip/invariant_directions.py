@@ -15,7 +15,7 @@ from jimpact.numerics import divide, norm, where
 from jimpact.roots import bracketed_root
 from jimpact.slip.flow import Constants, constants_of
 from jimpact.types import Array, ArrayLike, Flag, Float, Scalar
-from jimpact.validation import check_batch, floating
+from jimpact.validation import broadcast
 
 __all__ = ["invariant_directions", "rates"]
 
@@ -37,13 +37,10 @@ def invariant_directions(
     the first and the third quadrant hold one root each, and the fourth holds two iff
     m > (d1^(2/3) + d2^(2/3))^(3/2), one on each side of tan = -cbrt(d2/d1): every bracket is known beforehand.
     """
-    W, mu = floating("inverse_inertia", inverse_inertia, (3, 3)), floating("friction", friction, ())
-    check_batch(inverse_inertia=W.shape[:-2], friction=mu.shape)
-    batch, dtype = jnp.broadcast_shapes(W.shape[:-2], mu.shape), jnp.result_type(W, mu)
-    W, mu = jnp.broadcast_to(W.astype(dtype), (*batch, 3, 3)), jnp.broadcast_to(mu.astype(dtype), batch)
+    W, mu = broadcast({"inverse_inertia": (inverse_inertia, (3, 3)), "friction": (friction, ())}).values()
     usable = jnp.isfinite(W).all((-1, -2)) & jnp.isfinite(mu) & (mu >= 0)
     usable &= (W[..., 0, 0] > 0) & (W[..., 1, 1] > 0) & (W[..., 2, 2] > 0)
-    contact = constants_of(where(usable[..., None, None], W, jnp.eye(3, dtype=dtype)), where(usable, mu, 1))
+    contact = constants_of(where(usable[..., None, None], W, jnp.eye(3, dtype=W.dtype)), where(usable, mu, 1))
     roots, everywhere = _roots(contact)
     vectors, growth = [], []
     for x, y, there in roots:
