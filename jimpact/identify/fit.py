@@ -8,23 +8,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jimpact.identify.input_checks import check_fit
 from jimpact.identify.least_squares import (
-    Found,
     Problem,
     draw_starts,
     explore,
     information,
-    minimise,
     predicted,
 )
 from jimpact.identify.likelihood import Choice, log_likelihood
 from jimpact.identify.material import Material, constant
 from jimpact.identify.momentum_floor import Floor, momentum_floor, scales
+from jimpact.identify.noise import with_noise
 from jimpact.identify.rebounds import Rebounds
 from jimpact.identify.uncertainty import Profile, Solved, Verdict, bootstrap, intervals, profile, verdicts
 from jimpact.laws import LAWS
@@ -34,8 +32,6 @@ __all__ = ["Fit", "fit"]
 
 MOST_STARTS = 100_000
 UNEXPLAINED = 3.0  # x the noise: a larger excess is a caution
-ROUNDS = 12  # rounds of fit and estimate of the noise in turn
-SETTLED = 1e-3  # relative change of the noise below which the rounds end
 
 
 @dataclass(frozen=True)
@@ -242,7 +238,7 @@ def fit(
     problem = Problem(rebounds, jnp.asarray(sigma, weight.dtype), jnp.asarray(heaviness, weight.dtype), weight)
     found, agreed = explore(choice, material, problem, first, seed, progress)
     if estimated.any():
-        found, problem = _with_noise(choice, material, problem, found, estimated)
+        found, problem = with_noise(choice, material, problem, found, estimated)
     numbers = np.asarray(material.natural(jnp.asarray(found.free[0])), float)
     known = information(choice, material, problem, numbers)
     solved = Solved(choice, material, problem, numbers, known, float(found.cost[0]))
@@ -266,36 +262,6 @@ def _check_count(sigma: np.ndarray, size: int, estimated: np.ndarray) -> None:
         raise ValueError(
             f"{measured} numbers measured, and {unknown} unknown with the noise of the channels; pass noise="
         )
-
-
-def _with_noise(
-    choice: Choice, material: Material, problem: Problem, found: Found, estimated: np.ndarray
-) -> tuple[Found, Problem]:
-    """Fit and estimate the noise in turn, until the noise settles."""
-    found = jax.tree.map(lambda a: a[:1], found)
-    for _ in range(ROUNDS):
-        old = np.asarray(problem.sigma, float)
-        sigma = _noise(choice, material, problem, found.free[0])
-        problem = problem._replace(sigma=jnp.asarray(sigma, problem.sigma.dtype))
-        found = minimise(choice, material, problem, found.free)
-        if np.abs(np.log(sigma[:, estimated] / old[:, estimated])).max() < SETTLED:
-            break
-    return found, problem
-
-
-def _noise(choice: Choice, material: Material, problem: Problem, free: np.ndarray) -> np.ndarray:
-    """Noise (n, k); unknown noise from the residuals of the channel. Parameters reduce the degrees of freedom."""
-    rebounds, sigma, heaviness = problem.rebounds, np.asarray(problem.sigma, float), float(problem.heaviness)
-    numbers = material.natural(jnp.asarray(free))
-    there, open_ = np.isfinite(sigma), np.isnan(np.asarray(rebounds.noise))
-    r = np.where(there, np.asarray(rebounds.observation - predicted(choice, material, rebounds, numbers)), 0)
-    square = np.sum((r / np.where(there, sigma, 1)) ** 2, -1, keepdims=True)
-    weight = (1 + there.sum(-1, keepdims=True) * heaviness) / (1 + square * heaviness)  # 1 for Gaussian noise
-    paid = 1 - min(material.size() / there.sum(), 0.5)
-    total = np.sum(np.where(open_ & there, weight * r**2, 0), 0)
-    own = np.sqrt(total / np.maximum((open_ & there).sum(0), 1) / paid)
-    smallest = 1e-9 * np.abs(np.asarray(rebounds.observation))[there].max(initial=1e-300)
-    return np.where(open_ & there, np.maximum(own, smallest), sigma)
 
 
 def _own_start(material: Material, start: Mapping[str, Any]) -> np.ndarray:

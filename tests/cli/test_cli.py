@@ -174,7 +174,7 @@ def test_out_that_is_a_file_is_refused(capsys, tmp_path):
 
 def test_failed_impact_gives_exit_code_one(capsys, monkeypatch):
     from jimpact import Outcome
-    from jimpact.cli import main as cli
+    from jimpact.cli import scene as cli
 
     solved = cli.jitted_solve
     monkeypatch.setattr(
