@@ -29,6 +29,9 @@ html_title = f"jimpact {release}"
 html_copy_source = False
 html_extra_path = ["images/bouncing_box.html"]  # shown inside the gallery
 default_role = "code"
+smartquotes = False
+html_static_path = ["_static"]
+html_css_files = ["custom.css"]
 myst_heading_anchors = 3
 python_maximum_signature_line_length = 88
 autodoc_mock_imports = [name for name in ("mujoco", "optax") if find_spec(name) is None]
@@ -68,7 +71,11 @@ def signature(app: Sphinx, what: str, name: str, thing: Any, *_: Any) -> tuple[s
 
 def docstring(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
     """Bars and stars are no markup in a docstring, and a colon in that of a property ends no type; fields follow."""
+    literal = False
     for i, line in enumerate(lines):
+        if literal and (not line or line.startswith(" ")):
+            continue
+        literal = line.endswith("::")
         parts = line.split("`")  # what is between backticks stays
         parts[::2] = [re.sub(r"(?<!^)(?<!^ )([|*])|^\|", lambda m: "\\" + m[0], part) for part in parts[::2]]
         lines[i] = "`".join(parts)
@@ -89,7 +96,7 @@ def fields(thing: Any) -> list[tuple[str, str]]:
     for child in node.body:
         if isinstance(child, ast.AnnAssign):
             name, text = ast.unparse(child.target), f"``{ast.unparse(child.annotation)}``"
-            text += f" = {ast.unparse(child.value)}" if child.value else ""
+            text += f" = ``{ast.unparse(child.value)}``" if child.value else ""
         elif isinstance(child, ast.Assign):
             name, text = ast.unparse(child.targets[0]), f"= {ast.unparse(child.value)}"
         else:

@@ -109,7 +109,7 @@ def mjx_bounce() -> Figure:
     plain = jax.jit(lambda: height(lambda data: mjx.step(model, data)))()
     fig = Figure(figsize=(6.4, 4.0), layout="constrained")
     ax = fig.add_subplot()
-    for e, row, color in zip(requested.tolist(), np.asarray(ours), ("#3a9ec2", "#2a9d8f", "#1f4e9c"), strict=True):
+    for e, row, color in zip(requested.tolist(), np.asarray(ours), ("#e09f3e", "#2a9d8f", "#1f4e9c"), strict=True):
         ax.plot(0.002 * np.arange(1, 491), row, color=color, label=f"jimpact, restitution {e:.1f}")
     ax.plot(0.002 * np.arange(1, 491), np.asarray(plain), "--", color="#d1495b", label="MJX, its own contact")
     ax.set(xlabel="time (s)", ylabel="height of the lowest point (m)", title="A sphere dropped from 0.25 m in MJX")

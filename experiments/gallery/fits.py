@@ -13,8 +13,8 @@ from jimpact.identify import Fit
 from jimpact.plotting import fit_figures as plot_fit
 
 BLUE, RED, GREY = "#1f4e9c", "#d1495b", "#7a7a7a"
+TRUTH = (0.22, 0.55)  # friction and restitution of configs/sample_rebounds
 INERTIA = 0.00097  # kg m^2, of the cube: what the momentum of its impacts says (README.md of experiments/cube_tosses)
-NAMES = {"friction": "coefficient of friction (1)", "restitution": "coefficient of restitution (1)"}
 
 
 @cache
@@ -26,22 +26,18 @@ def _fitted() -> Fit:
 def fit_contour() -> Figure:
     fig = plot_fit.contour(_fitted())
     assert fig is not None  # both numbers are known
-    fig.axes[0].set(xlabel=NAMES["friction"], ylabel=NAMES["restitution"])
+    ax = fig.axes[0]
+    ax.plot(*TRUTH, "*", color="black", markersize=9, label="truth")
+    ax.legend(fontsize=8)
     return fig
 
 
 def fit_profiles() -> Figure:
-    fig = plot_fit.profiles(_fitted())
-    for ax, name in zip(fig.axes, _fitted().names, strict=True):
-        ax.set(xlabel=NAMES[name], ylabel="fall of 2 log-likelihood (1)")
-    return fig
+    return plot_fit.profiles(_fitted())
 
 
 def fit_measured() -> Figure:
     fig = plot_fit.measured(_fitted())
-    for ax, name in zip(fig.axes, _fitted().rebounds.channels, strict=True):
-        unit = "rad/s" if name.startswith("w") else "m/s"
-        ax.set(xlabel=f"measured ({unit})", ylabel=f"predicted ({unit})")
     fig.set_size_inches(9, 5.4)
     return fig
 
@@ -68,7 +64,13 @@ def learned_material() -> Figure:
     ax.plot(speed, np.asarray(noisy)[:, 2] / speed, ".", ms=3, color=GREY, label="simulated rebounds, with noise")
     ax.plot(at, 0.3 + 0.55 * np.exp(-at / 1.5), "--", color=RED, label="truth")
     ax.plot(at, np.asarray(given["restitution"]), color=BLUE, label="learned")
-    ax.set(xlabel="speed of approach (m/s)", ylabel=NAMES["restitution"], xscale="log", xlim=(0.2, 8), ylim=(0, 1.1))
+    ax.set(
+        xlabel="speed of approach (m/s)",
+        ylabel="coefficient of restitution (1)",
+        xscale="log",
+        xlim=(0.2, 8),
+        ylim=(0, 1.1),
+    )
     ax.set_xticks([0.2, 0.5, 1, 2, 5], labels=["0.2", "0.5", "1", "2", "5"])
     ax.minorticks_off()
     ax.set_title("Restitution that falls with speed, learned through the law")

@@ -113,7 +113,7 @@ def gradient() -> Figure:
         lower.plot(some, near[:, i], "o", color=color, mfc="white", ms=4)
     lower.plot([], [], color="0.4", label="derivative by JAX")
     lower.plot([], [], "o", color="0.4", mfc="white", ms=4, label="central differences")
-    upper.set(ylabel="impulse (N s)", title="Impulse, and its derivative by friction")
+    upper.set(ylabel="impulse (N s)", title="Impulse, and its derivative with respect to friction")
     lower.set(xlabel="coefficient of friction (1)", ylabel="d impulse / d friction (N s)")
     for ax in (upper, lower):
         ax.grid(color="0.92")

@@ -23,7 +23,9 @@ PICTURES: dict[str, Picture] = {
     "history.png": Picture(impacts.history, "Normal velocity and work against normal impulse."),
     "impulse_space.png": Picture(impacts.impulse_space, "Impulse space of a planar impact.", True),
     "laws.png": Picture(impacts.laws, "Rebound against the angle of approach, by every law.", True),
-    "gradient.png": Picture(impacts.gradient, "The derivative by friction across the boundary of stick.", True),
+    "gradient.png": Picture(
+        impacts.gradient, "The derivative with respect to friction across the boundary of stick.", True
+    ),
     "accuracy.png": Picture(impacts.accuracy, "Error of the options of accuracy.", True),
     "bouncing_box.png": Picture(bodies.bouncing_box, "A box that bounces.", True),
     "bouncing_box.html": Picture(bodies.box_page, "The same box, as an animation.", True),

@@ -29,6 +29,7 @@ LEAST_EVIDENCE = 10.0  # least gain of log-likelihood for a reported mistake
 MANY_CHANNELS = 7  # largest number of channels for which every combination of signs is tried
 STEADY = 0.05  # slip after the impact that counts as zero if noise is not known, relative to the slip before
 DEGREES = 180 / np.pi
+SPINS = {"w", "wx", "wy", "wz"}  # names of channels that are angular velocities
 AXES = ("the first tangent", "the second tangent", "the normal")
 
 
@@ -226,7 +227,7 @@ def _mistakes(rebounds: Rebounds) -> Iterator[tuple[str, np.ndarray, np.ndarray,
         yield f"{names[c]} with the opposite sign, before and after,", y * flip, b * flip, same
         yield f"{names[c]} before with the opposite sign", y, b * flip, same
         yield f"{names[c]} after with the opposite sign", y * flip, b, same
-    turning = [c for c in range(k) if names[c].startswith("w")]
+    turning = [c for c in range(k) if set(names[c].split()[:1]) & SPINS]
     for some in [[c] for c in turning] + ([turning] if len(turning) > 1 else []):
         label = " and ".join(names[c] for c in some)
         for words, factor in (("degrees instead of radians", 1 / DEGREES), ("radians instead of degrees", DEGREES)):

@@ -19,8 +19,8 @@ A number that is the same for all rows may be passed as a constant instead of a 
 
 import csv
 import math
+import os
 from collections.abc import Mapping
-from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
@@ -43,7 +43,7 @@ class TableError(ValueError):
     """A file that cannot be used; the message names the place and says what to put there."""
 
 
-def load_rebounds(path: str | Path, **constants: float) -> Rebounds:
+def load_rebounds(path: str | os.PathLike[str], **constants: float) -> Rebounds:
     """Read rebounds from a CSV file; `constants` stand for columns that are the same in every row, such as mass=0.2."""
     table = _Table(path, constants)
     if table.has("ux"):
@@ -54,7 +54,7 @@ def load_rebounds(path: str | Path, **constants: float) -> Rebounds:
 class _Table:
     """Columns of numbers by name, with their checks."""
 
-    def __init__(self, path: str | Path, constants: Mapping[str, float]) -> None:
+    def __init__(self, path: str | os.PathLike[str], constants: Mapping[str, float]) -> None:
         self.path = str(path)
         try:
             with open(path, newline="", encoding="utf-8-sig") as file:

@@ -1,5 +1,7 @@
 """A coefficient of restitution for MuJoCo MJX: jimpact computes impacts, MJX the motion between them.
 
+Use one of two functions::
+
     impact = apply_impacts(model, data, friction=0.3, restitution=0.6)   # contacts that touch now
     impact = step(model, data, friction=0.3, restitution=0.6)            # in place of mjx.step
     data = impact.data

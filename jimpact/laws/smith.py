@@ -1,7 +1,7 @@
 """Smith's law: friction along an average of the slip before and the slip after.
 
 Source: Smith 1991; Chatterjee & Ruina 1998, equation (8). Assumptions: the normal velocity after is -e times the one
-before; the tangential impulse is -mu p q, where
+before; the tangential impulse is -mu p q, where::
 
     q = (i |i| + f |f|) / (|i|^2 + |f|^2)        i, f: slip before and after
 
@@ -9,9 +9,11 @@ Domain: every impact. The law never gains energy and stays in the cone. It rever
 high, and gives no normal rebound for a grazing start. Without slip before, q is the direction of the slip after, as in
 Whittaker's law, which is the limit of this law; the derivative with respect to the slip is not continuous there.
 
-In units of the slip before, with n = p / |i|, the slip after y and the normal impulse n solve
+In units of the slip before, with n = p / |i|, the slip after y and the normal impulse n solve::
 
-    y - i + n (mu B q(y) - d) = 0        n (w - mu d.q(y)) = a        a: change of the normal velocity
+    y - i + n (mu B q(y) - d) = 0        n (w - mu d.q(y)) = a
+
+where a is the change of the normal velocity.
 
 At given n > 0 the first equation has one solution: the symmetric part of dq/dy is positive semidefinite, so the left
 side is monotone in the norm of B^-1. Newton's method finds it from y = -i. The second equation may have several roots

@@ -11,11 +11,11 @@ stage may push along the slip.
 Domain: impacts in which each stage ends, and the bodies do not approach after; others are OUTSIDE. `info.mode` is the
 case 0..6.
 
-| letter | meaning                                                        |
-|--------|----------------------------------------------------------------|
-| t      | tangential impulse per normal impulse of a piece               |
-| k      | dv/dp on a piece                                               |
-| pf     | normal impulse of a stage without friction                     |
+Letters:
+
+* t: tangential impulse per normal impulse of a piece
+* k: dv/dp on a piece
+* pf: normal impulse of a stage without friction
 """
 
 from typing import NamedTuple

@@ -22,7 +22,8 @@ STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #1b2430; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
 h1 { font-size: 1.6rem; margin-bottom: 0.2rem } h2 { font-size: 1.15rem; margin-top: 2rem }
 .lead { color: #51606f; margin-top: 0 }
-table { border-collapse: collapse; margin: 0.5rem 0 1rem; font-variant-numeric: tabular-nums }
+table { display: block; max-width: 100%; overflow-x: auto; border-collapse: collapse; margin: 0.5rem 0 1rem;
+  font-variant-numeric: tabular-nums }
 th, td { text-align: right; padding: 0.2rem 0.9rem 0.2rem 0; border-bottom: 1px solid #e3e8ee }
 th { font-weight: 600; color: #51606f } th:first-child, td:first-child { text-align: left }
 td.words { text-align: left; max-width: 26rem }

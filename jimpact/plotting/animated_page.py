@@ -28,7 +28,8 @@ body { max-width: none; margin: 0; padding: 0; overflow: hidden }
 canvas { display: block; width: 100vw; height: 100vh; cursor: grab; touch-action: none }
 header, footer { position: fixed; left: 0; right: 0; padding: 0.7rem 1.2rem }
 header { top: 0 } h1 { margin: 0; font-size: 1.2rem } header p { margin: 0; color: #51606f }
-footer { bottom: 0; display: flex; gap: 0.8rem; align-items: center } #time { flex: 1 }
+footer { bottom: 0; display: flex; flex-wrap: wrap; gap: 0.3rem 0.8rem; align-items: center }
+#time { flex: 1; min-width: 6rem } #clock { white-space: nowrap }
 """
 CONTROLS = """<footer><button id=play>Pause</button>
 <select id=pace><option value=1>real time</option><option value=0.3 selected>slow</option>

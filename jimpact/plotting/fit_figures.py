@@ -4,7 +4,10 @@ import math
 
 import jax.numpy as jnp
 import numpy as np
+from matplotlib import colormaps
+from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from scipy import stats
 
@@ -14,13 +17,41 @@ from jimpact.identify.least_squares import minimise
 from jimpact.laws import LAWS
 from jimpact.plotting.impact import CONE, PATH, PLANE, STICK, draw_hodograph, follow
 
-__all__ = ["comparison", "contour", "held_out", "measured", "profiles", "residuals", "worst", "worst_impacts"]
+__all__ = [
+    "comparison",
+    "contour",
+    "held_out",
+    "measured",
+    "profiles",
+    "residuals",
+    "with_unit",
+    "worst",
+    "worst_impacts",
+]
 
+CONTOUR = "#16325c"
 WIDE = 4.0  # half width of a contour in standard deviations
 LEVELS = (0.5, 0.9, 0.99)
-GRID, LARGE = 21, 2000  # points along each side of a contour; a third of them for LARGE or more impacts
+GRID, LARGE = 31, 2000  # points along each side of a contour; a third of them for LARGE or more impacts
 MOST = 6  # panels of profiles
 LEAST_SPREAD = 1e-4  # least standard deviation for the width of a contour
+BLUES = ListedColormap(colormaps["Blues_r"](np.linspace(0.4, 1, 256)))  # light enough for dark lines
+UNITS = {
+    **dict.fromkeys(("ux", "uy", "uz", "vx", "vy", "vz"), "m/s"),
+    **dict.fromkeys(("w", "wx", "wy", "wz"), "rad/s"),
+}
+
+
+def with_unit(channel: str) -> str:
+    """The name of a channel with its unit, if the unit is known: channels of CSV files and of bodies."""
+    unit = UNITS.get(channel.split()[0] if channel else "")
+    return f"{channel} ({unit})" if unit else channel
+
+
+def _title(name: str) -> str:
+    """The name of a fitted number; coefficients have no unit."""
+    words = name.replace("_", " ")
+    return f"coefficient of {words} (1)" if name in ("friction", "restitution") else words
 
 
 def contour(fit: Fit, x: str = "friction", y: str = "restitution") -> Figure | None:
@@ -48,11 +79,12 @@ def contour(fit: Fit, x: str = "friction", y: str = "restitution") -> Figure | N
     fig = Figure(figsize=(5.2, 4.4), layout="constrained")
     ax = fig.add_subplot()
     fall = cost - min(fit.solved.cost, cost.min())
-    ax.contourf(a, b, np.sqrt(fall), levels=np.linspace(0, WIDE, 17), cmap="Blues_r", extend="max")
-    lines = ax.contour(a, b, fall, levels=stats.chi2.ppf(LEVELS, 2), colors="white", linewidths=1.2)
+    ax.contourf(a, b, np.sqrt(fall), levels=np.linspace(0, WIDE, 17), cmap=BLUES, extend="max")
+    lines = ax.contour(a, b, fall, levels=stats.chi2.ppf(LEVELS, 2), colors=CONTOUR, linewidths=1.2)
     ax.clabel(lines, fmt=dict(zip(lines.levels, (f"{100 * level:g} %" for level in LEVELS), strict=True)))
-    ax.plot(fit.numbers[i], fit.numbers[j], "o", color=STICK)
-    ax.set(xlabel=x.replace("_", " "), ylabel=y.replace("_", " "), title="Confidence regions")
+    ax.plot(fit.numbers[i], fit.numbers[j], "o", color=STICK, label="estimate")
+    ax.set(xlabel=_title(x), ylabel=_title(y), title="Confidence regions")
+    ax.legend(fontsize=8)
     return fig
 
 
@@ -68,11 +100,11 @@ def profiles(fit: Fit) -> Figure:
             x = np.linspace(curve.values.min(), curve.values.max(), 200)
             ax.plot(x, ((x - at) / spread) ** 2, color=CONE, linestyle="--", label="curvature")
         ax.axhline(stats.chi2.ppf(0.95, 1), color=STICK, linewidth=1, label="95 %")
-        ax.axvline(at, color=PLANE, linewidth=1)
+        ax.axvline(at, color=PLANE, linewidth=1, label="estimate")
         ax.xaxis.set_major_locator(MaxNLocator(4))
-        ax.set(xlabel=name.replace("_", " "), ylim=(0, max(4.5, min(10.0, float(curve.fall.max()) * 1.05))))
-    fig.axes[0].set_ylabel("fall of 2 log-likelihood")
-    fig.axes[0].legend(fontsize=8)
+        ax.set(xlabel=_title(name), ylim=(0, max(4.5, min(10.0, float(curve.fall.max()) * 1.05))))
+    fig.axes[0].set_ylabel("fall of 2 log-likelihood (1)")
+    fig.axes[0].legend(fontsize=8, loc="upper center")
     return fig
 
 
@@ -84,9 +116,10 @@ def measured(fit: Fit) -> Figure:
         ax.plot(seen[:, c], predicted[:, c], ".", color=PATH, markersize=4, alpha=0.6)
         both = np.concatenate([seen[:, c], predicted[:, c]])
         ends = [np.nanmin(both), np.nanmax(both)]
-        ax.plot(ends, ends, color=CONE, linewidth=1)
-        ax.set_title(name, parse_math=False, fontsize=10)
+        ax.plot(ends, ends, color=CONE, linewidth=1, label="equal")
+        ax.set_title(with_unit(name), parse_math=False, fontsize=10)
         ax.set(xlabel="measured", ylabel="predicted" if c % 3 == 0 else "")
+    fig.axes[0].legend(fontsize=8)
     return fig
 
 
@@ -107,7 +140,7 @@ def residuals(fit: Fit) -> Figure:
         x = np.linspace(-edge, edge, 200)
         ax.plot(x, stats.norm.pdf(x), color=CONE, linewidth=1, label="normal")
         ax.set_title(name, parse_math=False, fontsize=10)
-        ax.set(xlabel="residual / noise", yticks=[])
+        ax.set(xlabel="residual / noise (1)", ylabel="density (1)" if c % 3 == 0 else "")
     fig.axes[0].legend(fontsize=8)
     return fig
 
@@ -135,9 +168,12 @@ def worst(fit: Fit, count: int = 4) -> Figure | None:
         ax = fig.add_subplot(math.ceil(len(rows) / columns), columns, place + 1)
         draw_hodograph(ax, [track], W, given["friction"][i])
         after = v + W @ fit.floor.impulse[i]
-        ax.plot(after[0], after[1], "*", color=STICK, markersize=12, zorder=7, label="measured")
+        ax.plot(after[0], after[1], "*", color=STICK, markersize=12, zorder=7)
         ax.set_title(f"impact {i}", fontsize=10)
-        ax.legend(fontsize=8)
+        legend = ax.get_legend()  # of the slip and its invariant directions
+        known = legend.legend_handles if legend else []
+        star = Line2D([], [], ls="", marker="*", color=STICK, markersize=12, label="slip after, measured")
+        ax.legend(handles=[*known, star], loc="upper center", bbox_to_anchor=(0.5, -0.13), frameon=False, fontsize=9)
     return fig
 
 

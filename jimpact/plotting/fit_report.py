@@ -31,7 +31,8 @@ def fit_page(fit: Fit, audit: Audit, intervals: dict[str, dict[str, tuple[float,
     parts += [figure(plot_fit.measured(fit), "Predicted against measured, in the units of each channel.")]
     parts += [figure(plot_fit.residuals(fit), "Residuals; red: those of the best impulse without any law.")]
     parts += ["<h2>The worst impacts</h2><p>Impact 0 is the first row of the data.</p>", _worst(fit)]
-    caption = "Slip during the impact by the law, and the measured slip after the impact."
+    caption = "Slip during the impact by the law (letters are events: c, d compression ends, starts again; l direction "
+    caption += "invariant; s slip zero; r end), and the measured slip after the impact."
     parts += [figure(plot_fit.worst(fit), caption) if known else ""]
     return page("Friction and restitution", parts)
 
@@ -167,7 +168,7 @@ def _audit(audit: Audit) -> str:
 
 def _goodness(fit: Fit) -> str:
     rows: list[list[Any]] = [
-        [name, float(fit.rms[c]), float(fit.floor.rms[c]), float(np.median(fit.sigma[:, c]))]
+        [plot_fit.with_unit(name), float(fit.rms[c]), float(fit.floor.rms[c]), float(np.median(fit.sigma[:, c]))]
         for c, name in enumerate(fit.rebounds.channels)
     ]
     estimated = " (estimated)" if fit.estimated.any() else ""
@@ -182,6 +183,6 @@ def _goodness(fit: Fit) -> str:
 
 def _worst(fit: Fit) -> str:
     square = np.nansum((fit.residuals / fit.sigma) ** 2, -1) / np.maximum(np.isfinite(fit.sigma).sum(-1), 1)
-    head = ["impact", "residual / noise", *fit.rebounds.channels]
+    head = ["impact", "residual / noise", *map(plot_fit.with_unit, fit.rebounds.channels)]
     left = fit.residuals
     return table(head, [[i, float(np.sqrt(square[i])), *left[i].tolist()] for i in plot_fit.worst_impacts(fit)])

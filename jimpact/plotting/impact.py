@@ -221,6 +221,7 @@ def _draw_impulse(ax: Axes3D, t: Track, W: Any, v: Any, mu: Any) -> None:
     ax.set(xlim=(-wide, wide), ylim=(-wide, wide), zlim=(0, top), title="Path of the impulse")
     ax.set(xlabel="$I_1$ (N s)", ylabel="$I_2$ (N s)", zlabel="normal impulse $I_n$ (N s)")
     ax.tick_params(labelsize=9)
+    ax.zaxis.labelpad = 11  # beyond ticks such as 0.075
     for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
         axis.set_major_locator(MaxNLocator(5))
         axis.set_pane_color((1, 1, 1, 0))
@@ -284,7 +285,7 @@ def _draw_history(axes: Iterable[Axes], t: Track) -> None:
     upper.tick_params(labelbottom=False)
     lower.set_xlabel("normal impulse (N s)")
     phases = [Patch(fc=COMPRESSION, label="compression"), Patch(fc=RESTITUTION, label="restitution")]
-    upper.legend(handles=phases, loc="best", fontsize=9, framealpha=0.9)
+    upper.legend(handles=phases, loc="upper left", fontsize=9, framealpha=0.9)
     for text, at in merged([(letter, np.array([q])) for letter, q in t.events], CLOSE * p[-1]):
         above = upper.get_xaxis_transform()
         upper.text(at[0], 1.02, text, transform=above, ha="center", va="bottom", gid="label", **LETTER_STYLE)

@@ -66,7 +66,8 @@ def simulate(
         duration: time at which the run ends, s.
         rest_speed: normal speed below which a pressed contact lasts, m/s; by default a thousandth of the speed after a
             fall by the size of the body.
-        law, options: as in `solve`: static_friction, tangential_restitution, mixing, rule, accuracy.
+        law: as in `solve`.
+        options: static_friction, tangential_restitution, mixing, rule and accuracy, as in `solve`.
 
     Returns:
         Run: the impacts, the motion at the end, and why it ended.
