@@ -14,7 +14,7 @@ from jimpact.identify.material import COEFFICIENTS, Material, constant, per_grou
 from jimpact.identify.rebounds import Rebounds
 from jimpact.laws import LAWS
 from jimpact.output.html import to_json, write_files
-from jimpact.output.terminal import bar, console, table
+from jimpact.output.terminal import bar, console, status, table
 
 __all__ = ["add_commands"]
 
@@ -116,7 +116,7 @@ def _fit(args: argparse.Namespace) -> int:
     )
     if found.no_answer == int((rebounds.velocity[:, 2] < 0).sum()):
         raise ValueError(f"--law {args.law}: has no answer for any impact; its domain: {LAWS[args.law].domain}")
-    with Console(stderr=True).status("intervals"):
+    with status("intervals"):
         intervals = {method: found.interval(0.95, method) for method in ("curvature", "profile")}
     if args.resamples and (len(set(rebounds.group.tolist())) > 1 or material.groups is not None):
         options = {"resamples": args.resamples, "seed": args.seed, "progress": bar("bootstrap")}
@@ -130,7 +130,7 @@ def _fit(args: argparse.Namespace) -> int:
         _show_audit(screen, checks, source)
         _show_fit(screen, found, intervals)
     if args.out is not None:
-        with Console(stderr=True).status("drawing the report"):
+        with status("drawing the report"):
             page = report.fit_page(found, checks, intervals, source)
         paths = write_files(args.out, {"fit.json": text, "report.html": page})
         if not args.json:

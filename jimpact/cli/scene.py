@@ -17,7 +17,7 @@ from jimpact.diagnostics import MODES, event_sequence
 from jimpact.impact import check_followed, solve
 from jimpact.outcome import Impact, Outcome, require
 from jimpact.output.html import plain, write_files
-from jimpact.output.terminal import console, table
+from jimpact.output.terminal import console, status, table
 from jimpact.schemas.config import ConfigError
 from jimpact.schemas.scene import BatchScene, BodiesScene, Input, Scene, load
 
@@ -50,7 +50,7 @@ def add_commands(commands: Any) -> None:
 def _solved(args: argparse.Namespace, scene: Scene) -> tuple[Input, Impact]:
     """The arrays of the scene, and its impacts; invalid input raises an error that names the impact."""
     given = scene.input()
-    with Console(stderr=True).status("compiling and solving"):
+    with status("compiling and solving"):
         arrays = [None if a is None else jnp.asarray(a, float) for a in given]
         options = {**scene.options.arguments(), "static_friction": arrays[4]}
         impact = jax.tree.map(np.asarray, jitted_solve(*arrays[:4], **options))
@@ -166,7 +166,7 @@ def _trace(args: argparse.Namespace) -> int:
 
     options = {"law": scene.options.law, "accuracy": scene.options.accuracy, "samples": args.samples}
     options |= {} if given.static_friction is None else {"static_friction": jnp.asarray(given.static_friction, float)}
-    with Console(stderr=True).status("compiling and tracing"):
+    with status("compiling and tracing"):
         track = plot.follow(*given[:4], **options)
         if args.plot is not None:
             plot.save(plot.single_impact(*given[:4], title=scene.name, **options), args.plot)

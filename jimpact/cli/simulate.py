@@ -10,7 +10,7 @@ from rich.console import Console
 
 from jimpact import __version__
 from jimpact.output.html import plain, to_json, write_files
-from jimpact.output.terminal import console, table
+from jimpact.output.terminal import console, status, table
 from jimpact.schemas.config import ConfigError
 from jimpact.schemas.simulation import FlightScene, load_flight
 from jimpact.simulation.run import REASONS, Ending, Run, energy
@@ -33,7 +33,7 @@ def add_command(commands: Any) -> None:
 
 def _simulate(args: argparse.Namespace) -> int:
     scene = load_flight(args.scene)
-    with Console(stderr=True).status("compiling and flying"):
+    with status("compiling and flying"):
         given = (scene.body.solid(), scene.start.motion(), scene.planes())
         given = jax.tree.map(lambda a: np.asarray(a, np.float32 if args.float32 else np.float64), given)
         run = jax.tree.map(np.asarray, simulate(*given, **scene.arguments()))

@@ -3,6 +3,7 @@
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from rich import box
@@ -11,7 +12,7 @@ from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["bar", "console", "table"]
+__all__ = ["bar", "console", "status", "table"]
 
 LEAST = 110  # least width of a table in columns: a narrow terminal then breaks lines, but no text is lost
 
@@ -31,6 +32,17 @@ def bar(label: str) -> Callable[[Iterable[int]], Iterator[int]]:
         yield from track(list(steps), label, console=Console(stderr=True), disable=quiet, transient=True)
 
     return steps_with_bar
+
+
+@contextmanager
+def status(label: str) -> Iterator[None]:
+    """A spinner on standard error while the body runs; one line if that is not a terminal."""
+    if sys.stderr.isatty():
+        with Console(stderr=True).status(label):
+            yield
+    else:
+        print(f"jimpact: {label} ...", file=sys.stderr, flush=True)
+        yield
 
 
 def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[Any]], digits: int = 6) -> Table:
