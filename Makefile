@@ -15,6 +15,8 @@ CLI := $(VENV)/.installed-cli
 BENCH := $(VENV)/.installed-bench
 DOCS := $(VENV)/.installed-docs
 TEST := $(VENV)/.installed-test
+# A path in place of an import hook: else a script in the folder above would import the folder `jimpact` of the checkout.
+COMPAT := --config-settings editable_mode=compat
 
 .DELETE_ON_ERROR:
 .PHONY: run test test-slow docs bench reproduce clean
@@ -47,19 +49,19 @@ clean:
 
 # The stamps are older than pyproject.toml when it changed; the install is editable, so nothing else asks for it.
 $(CLI): pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[cli]'
+	$(BIN)/python -m pip install --quiet --editable '.[cli]' $(COMPAT)
 	touch $@
 
 $(BENCH): pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[cli,bench]'
+	$(BIN)/python -m pip install --quiet --editable '.[cli,bench]' $(COMPAT)
 	touch $@ $(CLI)
 
 $(DOCS): pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	$(BIN)/python -m pip install --quiet --editable '.[docs]' $(COMPAT)
 	touch $@
 
 $(TEST): pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --editable '.[test]' $(COMPAT)
 	touch $@ $(CLI) $(DOCS)
 
 $(BIN)/python:

@@ -51,7 +51,7 @@ def source(app: Sphinx, page: str, content: list[str]) -> None:
     """
     if page == "contributing":
         text = (Path(app.srcdir).parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
-        content[0] = re.sub(r"\[docs/([^\]]*)\]\(docs/", r"[\1](", text).replace("](CHANGELOG", "](../CHANGELOG")
+        content[0] = text.replace("](docs/", "](").replace("](CHANGELOG", "](../CHANGELOG")
     outside = r"experiments[^)]*|CHANGELOG\.md|CONTRIBUTING\.md"
     content[0] = re.sub(rf"\[[^\]]*\]\((?:\.\./)+({outside})\)", r"`\1`", content[0])
 

@@ -81,6 +81,8 @@ def box(size: Float[ArrayLike, "... 3"], radius: Float[ArrayLike, "..."] = 0.0) 
     """A box with edges of these lengths; a radius rounds its corners and edges without a change of size."""
     size, radius = floating("size", size, (3,)), floating("radius", radius, ())
     half = 0.5 * size - radius[..., None]
+    if _known(size) and size.is_fully_addressable and (np.asarray(size) < 0).any():
+        raise ValueError("size has a negative length; pass the three lengths of the edges in m")
     if _known(half) and half.is_fully_addressable and (np.asarray(half) < 0).any():
         raise ValueError("the radius of a box must not be above half of its least size; pass less, or a Sphere")
     half = jnp.where(half >= 0, half, jnp.nan)

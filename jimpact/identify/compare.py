@@ -69,6 +69,8 @@ def compare_laws(
     All scores use the same noise: that of the data, or, if the noise is unknown, that of the most likely law. The
     default of `folds` is 5, or the number of groups if there are fewer.
     """
+    if isinstance(laws, str):
+        raise TypeError(f"laws={laws!r}; pass a list of names, such as [{laws!r}]")
     laws = tuple(LAWS) if laws is None else tuple(laws)
     if not laws:
         raise ValueError(f"laws is empty; pass some of {', '.join(map(repr, LAWS))}")

@@ -154,7 +154,7 @@ class _Table:
 
     def positive(self, name: str) -> np.ndarray:
         column = self.numbers(name)
-        self.check(column > 0, name, "is not above 0")
+        self.check(column > 0, name, "is not above 0; pass a positive number")
         return column
 
 

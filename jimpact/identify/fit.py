@@ -223,6 +223,8 @@ def fit(
         seed: seed of starts and samples.
         progress: wraps the loop over batches of starts, as tqdm does.
     """
+    if isinstance(parameters, str):
+        raise TypeError(f"parameters={parameters!r}; pass a tuple of names, such as ({parameters!r},)")
     material = constant(tuple(parameters)) if material is None else material
     choice = Choice(law, rule, accuracy, tuple(sorted((fixed or {}).items())))
     check_fit(rebounds, choice, material)

@@ -40,6 +40,17 @@ __all__ = [
 ]
 
 ASYMMETRY = 1e-4  # largest asymmetry relative to the largest entry: allows rounded print, but not a mistake
+ADVICE = {  # by the type of a mistake in pydantic
+    "missing": "missing",
+    "float_type": "pass a number",
+    "int_type": "pass a whole number",
+    "string_type": "pass a text",
+    "list_type": "pass a list; write tables of this name as [[{key}]]",
+    "less_than": "pass a number below {lt:g}",
+    "less_than_equal": "pass a number of at most {le:g}",
+    "greater_than": "pass a number above {gt:g}",
+    "greater_than_equal": "pass a number of at least {ge:g}",
+}
 TAGS = ("moving", "fixed")  # names for pydantic of the two kinds of body, which are not in the file
 
 
@@ -196,7 +207,8 @@ def _explained(error: ValidationError, form: type[BaseModel]) -> str:
     if first["type"] == "extra_forbidden":
         message = f"unknown key; allowed: {', '.join(_keys(form, first['loc'][:-1]))}"
     else:
-        message = "missing" if first["type"] == "missing" else first["msg"].removeprefix("Value error, ")
+        message = ADVICE.get(first["type"], first["msg"].removeprefix("Value error, "))
+        message = message.format(key=first["loc"][-1], **first.get("ctx", {})) if first["type"] in ADVICE else message
     count = len(mistakes) - 1
     more = f" ({count} more {'mistake' if count == 1 else 'mistakes'})" if count else ""
     return f"{field}: {message}{more}"

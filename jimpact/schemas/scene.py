@@ -65,7 +65,7 @@ def _law(value: str) -> str:
 
 
 class OptionsTable(Table):
-    """OptionsTable of `solve`: the law, the parameters that only some laws have, and the accuracy."""
+    """Options of `solve`: the law, the parameters that only some laws have, and the accuracy."""
 
     law: Annotated[str, AfterValidator(_law)] = "stronge"
     accuracy: Literal["low", "standard", "high"] = "standard"

@@ -26,10 +26,13 @@ BALLS = (CONFIGS / "rebounds.toml").read_text(encoding="utf-8")
 BODIES = (CONFIGS / "ball_on_ground.toml").read_text(encoding="utf-8")
 
 
+PROGRESS = ("jimpact: compiling and solving ...\n", "jimpact: compiling and tracing ...\n")
+
+
 def run(capsys, *argv):
     code = main([str(a) for a in argv])
     out, err = capsys.readouterr()
-    return code, out, err
+    return code, out, "".join(line for line in err.splitlines(True) if line not in PROGRESS)
 
 
 def scene(tmp_path, text):
@@ -95,6 +98,12 @@ def test_trace_prints_the_path_and_draws_it(capsys, tmp_path):
     assert code == 0 and (tmp_path / "a.png").stat().st_size > 10_000
     assert [e["event"] for e in record["events"]] == list("clsr")
     np.testing.assert_allclose(record["impulse"][-1], [-0.00338307, -0.05933815, 0.10121157], atol=PRINTED)
+
+
+def test_a_command_says_what_it_does_where_there_is_no_terminal(capsys):
+    assert main(["solve", str(CONFIGS / "jia_wang.toml"), "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out) and err == PROGRESS[0]
 
 
 MATRIX = "[2.44236, 1.95747, 2.59042]"

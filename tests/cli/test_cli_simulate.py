@@ -62,7 +62,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "no radius": ("radius = 0.03", "", "needs radius"),
     "size of a sphere": ("radius = 0.03", "radius = 0.03\nsize = [1.0, 1.0, 1.0]", "has no size"),
     "mass": ("mass = 0.2", "mass = 0.0", "body.mass"),
-    "restitution": ("restitution = 0.5", "restitution = 1.5", "restitution"),
+    "restitution": ("restitution = 0.5", "restitution = 1.5", "restitution: pass a number of at most 1"),
     "normal": ("[0.0, 0.0, 2.0]", "[0.0, 0.0, 0.0]", "must not be zero"),
     "quaternion": (
         "position = [0.0, 0.0, 1.0]",
@@ -72,6 +72,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "inside": ("[0.0, 0.0, 1.0]", "[0.0, 0.0, 0.01]", "inside a plane"),
     "unknown key": ("[run]", "[run]\nwind = 1.0", "unknown key"),
     "impacts": ("impacts = 30", "impacts = 0", "run.impacts"),
+    "one plane": ("[[plane]]", "[plane]", "write tables of this name as [[plane]]"),
     "no plane": (BALL[BALL.index("[[plane]]") : BALL.index("[run]")], "plane = []\n", "plane"),
 }
 
@@ -83,7 +84,7 @@ def test_a_mistake_gets_one_sentence(case: str, tmp_path: Path, capsys: pytest.C
     if case == "no plane":
         text = new + text.replace(new, "")
     assert main(["simulate", written(tmp_path / "bad.toml", text)]) == 2
-    error = capsys.readouterr().err
+    error = capsys.readouterr().err.removeprefix("jimpact: compiling and flying ...\n")
     assert sentence in error and error.count("\n") == 1, error
 
 

@@ -176,6 +176,13 @@ def test_a_material_with_a_mistake_is_named(rebounds: Rebounds, sentence: str) -
         fit(rebounds, law="whittaker", material=material)
 
 
+def test_one_name_in_place_of_several_is_refused(rebounds: Rebounds) -> None:
+    with pytest.raises(TypeError, match=r"pass a tuple of names, such as \('friction',\)"):
+        fit(rebounds, parameters="friction")
+    with pytest.raises(TypeError, match=r"pass a list of names, such as \['smith'\]"):
+        compare_laws(rebounds, "smith")
+
+
 def test_starts_outside_the_range_are_refused(rebounds: Rebounds) -> None:
     material = Material(lambda p, r: p, {"friction": Parameter(0, 1, (-1, 3))})
     with pytest.raises(ValueError, match="starts of friction are"):

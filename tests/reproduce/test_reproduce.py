@@ -204,7 +204,7 @@ def test_a_part_that_fails_leaves_what_was_there(checkout: Checkout) -> None:
 
 BAD = {
     "mass = 2.0\ninertia = [1.0, 1.0, 1.5]\nmas = 1": "scene.toml: mas: unknown key; allowed: mass, inertia",
-    "mass = '2 kg'\ninertia = [1.0, 1.0, 1.5]": "scene.toml: mass: Input should be a valid number",
+    "mass = '2 kg'\ninertia = [1.0, 1.0, 1.5]": "scene.toml: mass: pass a number",
     "mass = 2.0\ninertia = [1.0, -1.0, 1.5]": "scene.toml: inertia: the matrix must be symmetric and positive definite",
     "mass = 2.0\ninertia = [1.0, 1.0, 2.5]": "scene.toml: inertia: no body has this inertia",
     "mass = 2.0": "scene.toml: inertia: missing",

@@ -109,6 +109,7 @@ def test_a_radius_that_varies_makes_bad_boxes_invalid() -> None:
 
 MISTAKES = {
     "radius of a box must not be above half": lambda run: box([0.1, 0.1, 0.1], 0.06),
+    "size has a negative length; pass": lambda run: box([0.1, -0.1, 0.1]),
     "size has shape .2,.; pass": lambda run: box([1.0, 1.0]),
     "points is a list; pass an array": lambda run: simulate(
         BALL._replace(shape=Hull([[1, 0, 0], [0]])), DROPPED, FLOOR
