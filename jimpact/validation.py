@@ -8,8 +8,6 @@ from jimpact.types import Array, ArrayLike
 
 __all__ = ["broadcast", "check_batch", "check_name", "floating"]
 
-PLAIN = (bool, int, float, list, tuple)  # these have no precision: they take that of the arrays
-
 
 def floating(name: str, value: ArrayLike, tail: tuple[int, ...]) -> Array:
     """`value` as an array of floats whose last axes are `tail`; an error says what to pass."""
@@ -27,10 +25,15 @@ def floating(name: str, value: ArrayLike, tail: tuple[int, ...]) -> Array:
     return array
 
 
-def broadcast(arrays: Mapping[str, tuple[ArrayLike, tuple[int, ...]]]) -> dict[str, Array]:
-    """Arrays of one floating dtype and one batch shape, from values and the last axes of each."""
+def broadcast(
+    arrays: Mapping[str, tuple[ArrayLike, tuple[int, ...]]], plain: tuple[type, ...] = ()
+) -> dict[str, Array]:
+    """Arrays of one floating dtype and one batch shape, from values and the last axes of each.
+
+    The dtype is that to which JAX promotes the values; those of a `plain` type take the dtype of the others.
+    """
     checked = {name: floating(name, value, tail) for name, (value, tail) in arrays.items()}
-    precise = [a for name, a in checked.items() if not isinstance(arrays[name][0], PLAIN)]
+    precise = [a for name, a in checked.items() if not isinstance(arrays[name][0], plain)]
     dtype = jnp.result_type(*(precise or checked.values()))
     if dtype not in (jnp.float32, jnp.float64):
         raise TypeError(f"inputs have dtype {dtype}; pass float32 or float64")

@@ -1,8 +1,8 @@
 """The command line: `solve` and `trace` for scenes, `audit`, `fit` and `compare` for measured rebounds, `simulate` for
 a bouncing body, `reproduce` for the papers, `stream` for large files, `bench` for the cost of an impact.
 
-Tables go to the terminal, or JSON to standard output with --json. The exit code is 0 on success, 1 if an impact could
-not be finished, and 2, with one sentence on standard error, if the input cannot be used.
+Tables go to the terminal, or JSON to standard output with --json. The exit code is 0 on success, 1 if an impact has
+no result, and 2, with one sentence on standard error, if the input cannot be used.
 """
 
 import argparse

@@ -106,8 +106,8 @@ def resolve_contacts(
     W, v = arrays.pop("inverse_inertia"), arrays.pop("velocity")
     ranks = arrays.pop("priority", jnp.broadcast_to(-jnp.arange(k, dtype=v.dtype), v.shape[:-1]))
     single = partial(_single, laws=laws, held=hinges, rule=rule, accuracy=accuracy)
-    scene = _Scene(W, arrays, ranks, key, jnp.asarray(hinges), single, enough=jnp.zeros(v.shape[:-2], v.dtype))
-    return _sequence(scene, v, most, decay)
+    problem = _Problem(W, arrays, ranks, key, jnp.asarray(hinges), single)
+    return _sequence(problem, v, most, decay)
 
 
 class _State(NamedTuple):
@@ -118,7 +118,7 @@ class _State(NamedTuple):
     outcome: Whole
 
 
-class _Scene(NamedTuple):
+class _Problem(NamedTuple):
     """What stays the same during the sequence."""
 
     inverse_inertia: Array
@@ -127,50 +127,48 @@ class _Scene(NamedTuple):
     key: Array | None  # decides ties at random instead
     held: Flag  # contacts that are hinges
     single: Callable[..., tuple[Array, Whole]]  # impulse and outcome of a single impact
-    enough: Scalar  # energy of approach at which the sequence ends
 
     def energy(self, velocity: Array) -> Scalar:
         """The energy of approach."""
         normal = _inverse_masses(self.inverse_inertia)
         return 0.5 * (jnp.square(_approach(velocity, self.held)) / normal).sum(-1)
 
-    def active(self, state: _State) -> Flag:
-        return (state.outcome == Outcome.OK) & (self.energy(state.velocity) > self.enough)
 
-
-def _sequence(scene: _Scene, v: Array, most: int, decay: float) -> Contacts:
+def _sequence(problem: _Problem, v: Array, most: int, decay: float) -> Contacts:
     """Single impacts, one after another, while any lane is active."""
-    W = scene.inverse_inertia
+    W = problem.inverse_inertia
     usable = jnp.isfinite(W).all((-1, -2, -3, -4)) & jnp.isfinite(v).all((-1, -2)) & (_inverse_masses(W) > 0).all(-1)
-    before = jnp.where(usable, scene.energy(v), 0)
-    scene = scene._replace(enough=lax.stop_gradient(decay * before))
+    before = jnp.where(usable, problem.energy(v), 0)
+    enough = lax.stop_gradient(decay * before)
+    active = lambda state: (state.outcome == Outcome.OK) & (problem.energy(state.velocity) > enough)  # noqa: E731
 
     def one(state: _State, index: Whole) -> tuple[_State, Whole]:
-        collide = lambda state, index: _collide(scene, state, index)  # noqa: E731
+        going = active(state)
+        collide = lambda state, index: _collide(problem, state, index, going)  # noqa: E731
         rest = lambda state, index: (state, jnp.full(before.shape, -1, jnp.int32))  # noqa: E731
-        return lax.cond(anywhere(scene.active(state)), collide, rest, state, index)
+        return lax.cond(anywhere(going), collide, rest, state, index)
 
     none = jnp.zeros(before.shape, jnp.int32)
     first = jnp.where(usable, Outcome.OK, Outcome.INVALID).astype(jnp.int32)
     harmless = jnp.where(usable[..., None, None], v, 0)
     start = _State(harmless, jnp.zeros_like(v), jnp.zeros_like(before), none, first)
     last, order = lax.scan(jax.checkpoint(one), start, jnp.arange(most))
-    return _contacts(last, order, scene.active(last))
+    return _contacts(last, order, active(last))
 
 
-def _collide(scene: _Scene, state: _State, index: Whole) -> tuple[_State, Whole]:
-    """The single impact of the fastest contact in each active lane, and which contact that was."""
-    going, ranks = scene.active(state), scene.ranks
-    if scene.key is not None:
-        ranks = jax.random.uniform(jax.random.fold_in(scene.key, index), ranks.shape, ranks.dtype)
-    which = _fastest(_approach(state.velocity, scene.held), ranks)
+def _collide(problem: _Problem, state: _State, index: Whole, going: Flag) -> tuple[_State, Whole]:
+    """The single impact of the fastest contact in each lane that is `going`, and which contact that was."""
+    ranks = problem.ranks
+    if problem.key is not None:
+        ranks = jax.random.uniform(jax.random.fold_in(problem.key, index), ranks.shape, ranks.dtype)
+    which = _fastest(_approach(state.velocity, problem.held), ranks)
     pick = lambda a: jnp.take_along_axis(a, _lift(which, a.ndim), which.ndim).squeeze(which.ndim)  # noqa: E731
-    column = pick(jnp.swapaxes(scene.inverse_inertia, which.ndim, which.ndim + 1))
+    column = pick(jnp.swapaxes(problem.inverse_inertia, which.ndim, which.ndim + 1))
     W, v = pick(column), pick(state.velocity)
     # Finished lanes solve a harmless stand-in, so that they cause no nan.
     W = jnp.where(going[..., None, None], W, jnp.eye(3, dtype=W.dtype))
     stand_in = jnp.where(going[..., None], v, jnp.asarray([0, 0, -1], v.dtype))
-    impulse, outcome = scene.single(W, stand_in, {n: pick(a) for n, a in scene.arrays.items()}, which)
+    impulse, outcome = problem.single(W, stand_in, {n: pick(a) for n, a in problem.arrays.items()}, which)
     good = going & (outcome == Outcome.OK)
     impulse = jnp.where(good[..., None], impulse, 0)
     change = transform(column, impulse[..., None, :])

@@ -1,10 +1,10 @@
-"""Anitescu & Potra's law: compression and expansion are two algebraic impacts, each with friction against its slip.
+"""Anitescu & Potra's law: compression and restitution are two algebraic impacts, each with friction against its slip.
 
 Source: Anitescu & Potra 1997; Chatterjee & Ruina 1998, section 4.2.4; here with the circular cone that the published
 linear complementarity problem approximates by a pyramid. Assumptions: compression ends with zero normal velocity, and
 either without slip or with friction against the final slip (Whittaker's law without rebound). Expansion adds e times
 the normal impulse of compression (Poisson), again with friction against the final slip, if any. If the bodies still
-approach after expansion, its normal impulse grows until they do not. Domain: that of Whittaker's law without rebound.
+approach after restitution, its normal impulse grows until they do not. Domain: that of Whittaker's law without rebound.
 The law does not gain energy.
 """
 
@@ -22,7 +22,7 @@ __all__ = ["LAW"]
 
 
 def impulse(given: Given, options: Options) -> Answer:
-    """Whittaker's impulse for e = 0, then expansion from the slip after it."""
+    """Whittaker's impulse for e = 0, then restitution from the slip after it."""
     contact, e = given.contact, given.e
     ix, iy, p, exists, accurate = opposing(contact, given.x, given.y, given.v, -given.v)
     x, y, _ = moved(contact, given.x, given.y, given.v, ix, iy, p)

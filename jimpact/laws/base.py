@@ -89,10 +89,14 @@ def answer(given: Given, ix: Scalar, iy: Scalar, p: Scalar, inside: Flag, finish
     return Answer(ix, iy, p, x, y, v, inside, finished, info._replace(kinetic_energy_change=energy, **known))
 
 
-def mode_of(started: Flag, ends: Flag, in_compression: Flag, stick: Flag) -> Whole:
-    """Sun & Baruh's case 0..6 (`diagnostics.MODES`): whether slip started, whether and when it ended, and stuck."""
+def mode_of(slides: Flag, ends: Flag, in_compression: Flag, stick: Flag) -> Whole:
+    """Sun & Baruh's case 0..6 (`diagnostics.MODES`).
+
+    It follows from whether there was slip before, whether it ended, in compression or later, and whether zero slip then
+    sticks.
+    """
     case = jnp.where(in_compression, 1, 3) + jnp.where(stick, 0, 1)
-    mode = jnp.where(started, jnp.where(ends, case, 0), jnp.where(stick, 5, 6))
+    mode = jnp.where(slides, jnp.where(ends, case, 0), jnp.where(stick, 5, 6))
     return mode.astype(jnp.int32)
 
 

@@ -9,7 +9,7 @@ grazing start (from the law that follows the slip) and a tangential one (from e_
 """
 
 from jimpact.laws import chatterjee_ruina
-from jimpact.laws.base import Answer, Given, Law, Options, answer
+from jimpact.laws.base import Answer, Given, Law, Options, answer, plausible
 from jimpact.laws.darboux_keller import darboux_keller
 
 __all__ = ["LAW"]
@@ -25,7 +25,8 @@ def impulse(given: Given, options: Options) -> Answer:
     one, other = chatterjee_ruina.impulse(given, options), darboux_keller(given, options._replace(accuracy=finer))
     share = given.mixing
     ix, iy, p = (share * a + (1 - share) * b for a, b in ((one.ix, other.ix), (one.iy, other.iy), (one.p, other.p)))
-    return answer(given, ix, iy, p, other.inside, other.finished)
+    good = plausible(other.ix, other.iy, other.p, other.v, given.static, finer.trusted)
+    return answer(given, ix, iy, p, other.inside, other.finished & good)
 
 
 LAW = Law(

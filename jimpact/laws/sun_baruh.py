@@ -1,21 +1,20 @@
-"""Sun & Baruh's law: two stages, each with one direction of friction, which follows from the stage without friction.
+"""Sun & Baruh's law: two phases, each with one direction of friction, which follows from the phase without friction.
 
 Source: Sun & Baruh 2022, sections 3 and 4. Equations (60)-(65) need corrections: (36), (46)-(48), (50) and (51) are
-used instead. Assumptions: friction of a stage (compression, restitution) opposes the slip with which the stage would
-end without friction. A stage in which sliding ends is split there, and continues with stick if |B^-1 d| <= static
+used instead. Assumptions: friction of a phase (compression, restitution) opposes the slip with which the phase would
+end without friction. A phase in which sliding ends is split there, and continues with stick if |B^-1 d| <= static
 friction, else with sliding in the direction of a frictionless impact. "Sliding ends" means zero slip with |tangential
 impulse| = mu x normal impulse in any direction. Restitution ends by the rule of Poisson or of Stronge. The law is exact
 in the plane. In space it is an approximation of `poisson` and `stronge`, and can gain energy, because the friction of a
-stage may push along the slip.
+phase may push along the slip.
 
-Domain: impacts in which each stage ends, and the bodies do not approach after; others are OUTSIDE. `info.mode` is the
+Domain: impacts in which each phase ends, and the bodies do not approach after; others are OUTSIDE. `info.mode` is the
 case 0..6.
 
 Letters:
 
 * t: tangential impulse per normal impulse of a piece
 * k: dv/dp on a piece
-* pf: normal impulse of a stage without friction
 """
 
 from typing import NamedTuple
@@ -127,9 +126,9 @@ def _sliding_ends(contact: Constants, at: At, slides: Flag) -> tuple[At, Flag]:
 
 
 def _friction(contact: Constants, at: At, frictionless: Scalar, rested: Flag, stick: Flag) -> tuple[Scalar, ...]:
-    """Tangential impulse per normal impulse: that of stick, or against the slip after a frictionless stage.
+    """Tangential impulse per normal impulse: that of stick, or against the slip after a frictionless phase.
 
-    If slip was zero (`rested`), a frictionless stage slides along d.
+    If slip was zero (`rested`), a frictionless phase slides along d.
     """
     ux, uy = solve_b(contact, contact.dx, contact.dy)
     fx = jnp.where(rested, contact.dx, at.x + contact.dx * frictionless)

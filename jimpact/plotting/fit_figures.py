@@ -14,6 +14,7 @@ from scipy import stats
 from jimpact.identify.compare import Comparison
 from jimpact.identify.fit import Fit
 from jimpact.identify.least_squares import minimise
+from jimpact.identify.material import COEFFICIENTS
 from jimpact.laws import LAWS
 from jimpact.plotting.impact import CONE, PATH, PLANE, STICK, draw_hodograph, follow
 
@@ -44,14 +45,14 @@ UNITS = {
 
 def with_unit(channel: str) -> str:
     """The name of a channel with its unit, if the unit is known: channels of CSV files and of bodies."""
-    unit = UNITS.get(channel.split()[0] if channel else "")
+    unit = UNITS.get((channel.split() or [""])[0])
     return f"{channel} ({unit})" if unit else channel
 
 
 def _title(name: str) -> str:
     """The name of a fitted number; coefficients have no unit."""
     words = name.replace("_", " ")
-    return f"coefficient of {words} (1)" if name in ("friction", "restitution") else words
+    return f"coefficient of {words} (1)" if name in COEFFICIENTS else words
 
 
 def contour(fit: Fit, x: str = "friction", y: str = "restitution") -> Figure | None:

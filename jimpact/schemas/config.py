@@ -45,11 +45,15 @@ ADVICE = {  # by the type of a mistake in pydantic
     "float_type": "pass a number",
     "int_type": "pass a whole number",
     "string_type": "pass a text",
-    "list_type": "pass a list; write tables of this name as [[{key}]]",
-    "less_than": "pass a number below {lt:g}",
-    "less_than_equal": "pass a number of at most {le:g}",
-    "greater_than": "pass a number above {gt:g}",
-    "greater_than_equal": "pass a number of at least {ge:g}",
+    "list_type": "pass a list",
+    "too_short": "pass at least {min_length}",
+    "too_long": "pass at most {max_length}",
+    "model_type": "pass one table [{key}]",
+    "literal_error": "pass {expected}",
+    "less_than": "pass a number below {lt}",
+    "less_than_equal": "pass a number of at most {le}",
+    "greater_than": "pass a number above {gt}",
+    "greater_than_equal": "pass a number of at least {ge}",
 }
 TAGS = ("moving", "fixed")  # names for pydantic of the two kinds of body, which are not in the file
 
@@ -208,7 +212,10 @@ def _explained(error: ValidationError, form: type[BaseModel]) -> str:
         message = f"unknown key; allowed: {', '.join(_keys(form, first['loc'][:-1]))}"
     else:
         message = ADVICE.get(first["type"], first["msg"].removeprefix("Value error, "))
-        message = message.format(key=first["loc"][-1], **first.get("ctx", {})) if first["type"] in ADVICE else message
+        if first["type"] in ADVICE:
+            message = message.format(key=first["loc"][-1], **first.get("ctx", {}))
+        if first["type"] == "list_type" and isinstance(first["input"], dict):
+            message = f"write [[{first['loc'][-1]}]], once for each"
     count = len(mistakes) - 1
     more = f" ({count} more {'mistake' if count == 1 else 'mistakes'})" if count else ""
     return f"{field}: {message}{more}"

@@ -24,7 +24,7 @@ from jimpact.simulation.time_of_impact import (
     NEAR,
     Contact,
     Noise,
-    Sight,
+    Proximity,
     TimeOfImpact,
     first_root,
     search,
@@ -79,7 +79,7 @@ class TwoBodies(NamedTuple):
         """The first contact at which the bodies approach: its time, and the points nearest to it."""
         self, start, limit, rest = lax.stop_gradient((self, motion, limit, rest))
 
-        def see(motion: Pair) -> Sight:
+        def see(motion: Pair) -> Proximity:
             now, pace, parts = self._gaps(motion)
             noise = Noise(*(a[..., None, None] for a in (self._near(motion), self._rate_noise(motion), rest)))
             now, touching, slow = touching_gaps(now, noise)
@@ -87,7 +87,7 @@ class TwoBodies(NamedTuple):
             touching, slow = (jnp.take_along_axis(x, nearest_pair, -2)[..., 0, 0] for x in (touching, slow))
             touching &= slow | (self._approach(motion, parts) <= self._rate_noise(motion))
             safe = jnp.maximum(self._outside(motion), self._moment(motion))
-            return Sight(now, pace, safe, touching, slow, parts)
+            return Proximity(now, pace, safe, touching, slow, parts)
 
         return search(see, self.fly, start, limit, going)
 

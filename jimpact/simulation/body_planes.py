@@ -14,7 +14,7 @@ from jimpact.simulation.time_of_impact import (
     NEAR,
     Contact,
     Noise,
-    Sight,
+    Proximity,
     TimeOfImpact,
     first_root,
     search,
@@ -48,11 +48,11 @@ class BodyAndPlanes(NamedTuple):
         self, start, limit, rest = lax.stop_gradient((self, motion, limit, rest))
         fastest = turning(self.solid, start).fastest
 
-        def see(motion: Motion) -> Sight:
+        def see(motion: Motion) -> Proximity:
             now = gaps(self.solid.shape, turning(self.solid, motion), self.planes, motion, self.gravity)
             noise = Noise(self._near(motion), self._rate_noise(motion), rest[..., None, None])
             now, touching, slow = touching_gaps(now, noise)
-            return Sight(now, fastest, self._outside(motion), *_fastest(now, touching, slow))
+            return Proximity(now, fastest, self._outside(motion), *_fastest(now, touching, slow))
 
         return search(see, self.fly, start, limit, going)
 

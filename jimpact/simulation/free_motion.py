@@ -51,7 +51,7 @@ def turning(solid: Solid, motion: Motion) -> Turning:
     if isinstance(solid.shape, Sphere):
         still = jnp.zeros_like(motion.angular_velocity)
         return Turning(axes, motion.angular_velocity, still, still[..., 0])
-    spin = transform_back(rotation_matrix(motion.orientation), motion.angular_velocity)
+    spin = transform_back(axes, motion.angular_velocity)
     momentum, (inverse, _) = transform(solid.inertia, spin), definite_inverse(solid.inertia)
     rate = transform(inverse, jnp.cross(momentum, spin))
     return Turning(axes, motion.angular_velocity, transform(axes, rate), greatest_spin(solid.inertia, spin))

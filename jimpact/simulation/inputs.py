@@ -25,6 +25,7 @@ REST = 1e-3  # default `rest_speed`, in units of the speed after a fall by the s
 ROUNDED = 1e-6  # error of a squared length that is corrected, as by rounding to single precision; more is INVALID
 GRAVITY = (0.0, 0.0, -9.81)  # m/s^2
 MOTION_TAILS = ((3,), (4,), (3,), (3,))
+PLAIN = (bool, int, float, list, tuple)  # these have no precision: they take that of the arrays
 OPTIONAL = ("static_friction", *EXTRA)
 
 
@@ -56,7 +57,7 @@ def body_inputs(
         **_plane_arrays(planes),
         **_common_arrays(gravity, duration, rest_speed, extra),
     }
-    found = broadcast(arrays)
+    found = broadcast(arrays, PLAIN)
     world = BodyAndPlanes(_solid("solid", solid, found), Planes(*_fields("planes", found)), found["gravity"])
     return _launched(world, Motion(*_fields("motion", found)), found, extra)
 
@@ -77,7 +78,7 @@ def pair_inputs(
         _check_kind(f"solid_{letter}", solid, Solid)
         _check_kind(f"motion_{letter}", motion, Motion)
         arrays |= _solid_arrays(f"solid_{letter}", solid) | _motion_arrays(f"motion_{letter}", motion)
-    found = broadcast({**arrays, **_common_arrays(gravity, duration, rest_speed, extra)})
+    found = broadcast({**arrays, **_common_arrays(gravity, duration, rest_speed, extra)}, PLAIN)
     a, b = (_solid(f"solid_{letter}", solid, found) for letter, solid in zip("ab", solids, strict=True))
     world = TwoBodies(a, b, found["friction"], found["restitution"], found["gravity"])
     pair = Pair(*(Motion(*_fields(f"motion_{letter}", found)) for letter in "ab"))

@@ -26,7 +26,7 @@ class Ending(IntEnum):
     DURATION = 0  # the duration has passed
     IMPACTS = 1  # the number of impacts was reached: `end` is just after the last
     RESTING = 2  # a lasting contact, see `simulate.py`: `end` is at its beginning
-    FREE = 3  # nothing is touched any more: `end` is just after the last impact
+    FREE = 3  # no further contact follows: `end` is just after the last impact
     OVERLAPPING = 4  # the body is inside a plane, or inside the other body, at the start
     INVALID = 5  # input not usable
     UNFINISHED = 6  # the next contact was not found within bounds, or its impact is neither OK nor SEPARATING
@@ -36,7 +36,7 @@ REASONS = {
     Ending.DURATION: "the time was over",
     Ending.IMPACTS: "the number of impacts was reached",
     Ending.RESTING: "a lasting contact began: the body then slides, rolls or rests, which is no impact",
-    Ending.FREE: "nothing is touched any more",
+    Ending.FREE: "no further contact follows",
     Ending.OVERLAPPING: "the body is inside a plane, or inside the other body, at the start; move its position",
     Ending.INVALID: "input not usable: check mass, inertia, sizes, quaternion, friction, restitution",
     Ending.UNFINISHED: "the next contact was not found, or its impact has no answer under this law; try another law",

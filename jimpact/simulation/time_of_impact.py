@@ -21,7 +21,7 @@ from jimpact.geometry.shapes import Gaps
 from jimpact.simulation.free_motion import ANGLE, FOREVER, chosen
 from jimpact.types import Array, Flag, Scalar, Vector3, Whole
 
-__all__ = ["NEAR", "Contact", "Noise", "Sight", "TimeOfImpact", "first_root", "search", "touching_gaps"]
+__all__ = ["NEAR", "Contact", "Noise", "Proximity", "TimeOfImpact", "first_root", "search", "touching_gaps"]
 
 M = TypeVar("M")
 
@@ -51,12 +51,12 @@ class TimeOfImpact(NamedTuple):
     parts: Any  # the parts that touch, in a form of `BodyAndPlanes` or `TwoBodies`
 
 
-class Sight(NamedTuple):
+class Proximity(NamedTuple):
     """The gaps at one time, and the parts that touch, if any do."""
 
     gaps: Gaps  # (..., points, planes), or (..., pairs of points, 1)
     pace: Scalar  # rate of turning to which the bounds of third derivatives belong
-    least: Scalar  # a time during which nothing touches, for certain
+    safe_time: Scalar  # a time during which nothing touches, for certain
     touching: Flag  # whether parts touch, and approach or are slow
     slow: Flag  # whether they are pressed, and neither approach nor leave faster than `rest_speed`
     parts: Any
@@ -79,7 +79,7 @@ def touching_gaps(now: Gaps, noise: Noise) -> tuple[Gaps, Flag, Flag]:
 
 
 def search(
-    see: Callable[[M], Sight],
+    see: Callable[[M], Proximity],
     move: Callable[[M, Scalar], M],
     start: M,
     limit: Scalar,
@@ -89,25 +89,27 @@ def search(
 
     def step(state: _Search) -> _Search:
         now = see(state.motion)
-        touch = jax.tree.map(partial(chosen, state.open), (now.touching, now.slow, now.parts), state.touch)
-        open_ = state.open & ~touch[0] & (state.time < limit)
-        safe = jnp.maximum(_safe_time(now.gaps, now.pace), now.least)
+        found, last = (now.touching, now.slow, now.parts), (state.touching, state.slow, state.parts)
+        touching, slow, parts = jax.tree.map(partial(chosen, state.open), found, last)
+        open_ = state.open & ~touching & (state.time < limit)
+        safe = jnp.maximum(_safe_time(now.gaps, now.pace), now.safe_time)
         ahead = jnp.minimum(safe, limit - state.time)
         never = ahead >= FOREVER
         time = jnp.where(open_, jnp.where(never, limit, state.time + ahead), state.time)
         open_ &= ~never
-        return _Search(state.steps + 1, time, move(state.motion, jnp.where(open_, ahead, 0)), open_, touch)
+        return _Search(
+            state.steps + 1, time, move(state.motion, jnp.where(open_, ahead, 0)), open_, touching, slow, parts
+        )
 
     def more(state: _Search) -> Flag:
         return anywhere(state.open) & (state.steps < ADVANCES)
 
     shape = jax.eval_shape(see, start)
     nothing = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), (shape.touching, shape.slow, shape.parts))
-    begin = _Search(jnp.zeros((), jnp.int32), jnp.zeros_like(limit), start, going, nothing)
+    begin = _Search(jnp.zeros((), jnp.int32), jnp.zeros_like(limit), start, going, *nothing)
     last = lax.while_loop(more, step, begin)
     finished = ~last.open & ~jnp.isnan(last.time)  # nan: the body turns too far in one flight
-    touching, slow, parts = last.touch
-    return TimeOfImpact(last.time, touching & finished, finished, slow, parts)
+    return TimeOfImpact(last.time, last.touching & finished, finished, last.slow, last.parts)
 
 
 class _Search(NamedTuple):
@@ -115,7 +117,9 @@ class _Search(NamedTuple):
     time: Scalar
     motion: Any
     open: Flag
-    touch: tuple[Flag, Flag, Any]  # touching, slow and parts of `Sight`
+    touching: Flag
+    slow: Flag
+    parts: Any
 
 
 def _safe_time(now: Gaps, pace: Scalar) -> Scalar:

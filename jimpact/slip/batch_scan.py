@@ -44,7 +44,11 @@ def follow(lane: Lane, rule: StopRule, accuracy: Accuracy) -> State:
 
 
 def _steps(lane: Lane, state: State, rule: StopRule, accuracy: Accuracy, steps: int) -> State:
-    """A scan of steps; reverse mode stores the states between the steps, and the plans."""
+    """A scan of steps; reverse mode stores the states between the steps, and the plans.
+
+    `prevent_cse=False`: the loops of the forward and the reverse pass share nothing, so no barrier is needed between
+    what is stored and what is recomputed; a barrier would be seven more launches of a step.
+    """
 
     @partial(jax.checkpoint, prevent_cse=False, policy=jax.checkpoint_policies.save_only_these_names(PLAN))
     def body(state: State, _: None) -> tuple[State, None]:

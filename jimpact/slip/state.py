@@ -1,4 +1,4 @@
-"""The constants of an impact (`Lane`), its state during the integration (`State`), and the tolerances (`Accuracy`).
+"""The constants of an impact (`Lane`), its state (`State`) with the changes by a small impulse, and the tolerances.
 
 Everything is in scaled units, in which the inverse mass along the normal and the approach speed are 1.
 """

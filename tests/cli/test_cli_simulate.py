@@ -72,8 +72,8 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "inside": ("[0.0, 0.0, 1.0]", "[0.0, 0.0, 0.01]", "inside a plane"),
     "unknown key": ("[run]", "[run]\nwind = 1.0", "unknown key"),
     "impacts": ("impacts = 30", "impacts = 0", "run.impacts"),
-    "one plane": ("[[plane]]", "[plane]", "write tables of this name as [[plane]]"),
-    "no plane": (BALL[BALL.index("[[plane]]") : BALL.index("[run]")], "plane = []\n", "plane"),
+    "one plane": ("[[plane]]", "[plane]", "plane: write [[plane]], once for each"),
+    "no plane": (BALL[BALL.index("[[plane]]") : BALL.index("[run]")], "plane = []\n", "plane: pass at least 1"),
 }
 
 

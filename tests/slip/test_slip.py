@@ -92,7 +92,7 @@ def on_a_ray(converging: bool) -> tuple[Constants, jax.Array, jax.Array, jax.Arr
     return contact, rate, directions[index, 0], directions[index, 1]
 
 
-LINE = ([[2.1, 0.4, 0.7], [0.4, 0.9, -0.5], [0.7, -0.5, 1.0]], 0.3)  # the plane above: W and friction
+LINE = ([[2.1, 0.4, 0.7], [0.4, 0.9, -0.5], [0.7, -0.5, 1.0]], 0.3)  # the contact above: W and friction
 
 
 def line_start(x: float, y: float, tolerance: float) -> float:
