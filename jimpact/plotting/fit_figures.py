@@ -104,7 +104,7 @@ def profiles(fit: Fit) -> Figure:
         ax.axvline(at, color=PLANE, linewidth=1, label="estimate")
         ax.xaxis.set_major_locator(MaxNLocator(4))
         ax.set(xlabel=_title(name), ylim=(0, max(4.5, min(10.0, float(curve.fall.max()) * 1.05))))
-    fig.axes[0].set_ylabel("fall of 2 log-likelihood (1)")
+        ax.set_ylabel("fall of 2 log-likelihood (1)")
     fig.axes[0].legend(fontsize=8, loc="upper center")
     return fig
 
@@ -118,8 +118,9 @@ def measured(fit: Fit) -> Figure:
         both = np.concatenate([seen[:, c], predicted[:, c]])
         ends = [np.nanmin(both), np.nanmax(both)]
         ax.plot(ends, ends, color=CONE, linewidth=1, label="equal")
-        ax.set_title(with_unit(name), parse_math=False, fontsize=10)
-        ax.set(xlabel="measured", ylabel="predicted" if c % 3 == 0 else "")
+        ax.set_title(name, parse_math=False, fontsize=10)
+        unit = with_unit(name).removeprefix(name)
+        ax.set(xlabel=f"measured{unit}", ylabel=f"predicted{unit}")
     fig.axes[0].legend(fontsize=8)
     return fig
 
@@ -141,7 +142,7 @@ def residuals(fit: Fit) -> Figure:
         x = np.linspace(-edge, edge, 200)
         ax.plot(x, stats.norm.pdf(x), color=CONE, linewidth=1, label="normal")
         ax.set_title(name, parse_math=False, fontsize=10)
-        ax.set(xlabel="residual / noise (1)", ylabel="density (1)" if c % 3 == 0 else "")
+        ax.set(xlabel="residual / noise (1)", ylabel="density (1)")
     fig.axes[0].legend(fontsize=8)
     return fig
 
