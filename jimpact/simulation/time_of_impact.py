@@ -56,7 +56,7 @@ class Proximity(NamedTuple):
 
     gaps: Gaps  # (..., points, planes), or (..., pairs of points, 1)
     pace: Scalar  # rate of turning to which the bounds of third derivatives belong
-    safe_time: Scalar  # a time during which nothing touches, for certain
+    safe_time: Scalar  # a time to advance: nothing touches in it, or gaps change only by round-off
     touching: Flag  # whether parts touch, and approach or are slow
     slow: Flag  # whether they are pressed, and neither approach nor leave faster than `rest_speed`
     parts: Any
